@@ -136,6 +136,14 @@ void lost(const Match& m, EventSink& sink) {
     sink.lost({.what = std::string(m[2]), .why = std::string(m[3]), .only_samples = m[2].starts_with("samples ")});
 }
 
+/// A very long output is kept in bounded space: its beginning and its end.
+void dropped(const Match& m, EventSink& sink) {
+  if (!is_ours(m)) return;
+  const bool fast = m.has(3);
+  sink.lost({.what = std::string(m[2]),
+             .why = fast ? "they came faster than they could be kept" : "only the beginning and the end were kept"});
+}
+
 bool header(std::string_view line, Layout& layout) {
   const std::string_view names = trimmed(line);
   if (names != columns && names != columns.substr(0, columns.find(",available"))) return false;

@@ -23,6 +23,18 @@ class Error : public std::runtime_error {
   std::string help_;
 };
 
+/// A file that cannot be opened or read. `reason` is the system's: "Permission denied".
+class FileError : public Error {
+ public:
+  FileError(const std::string& problem, std::string reason, std::string help = {})
+      : Error(problem + ": " + reason, {}, std::move(help)), reason_(std::move(reason)) {}
+
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string reason_;
+};
+
 /// The line with a caret below the given 0-based byte column. A line over 120 bytes is cut to the part around the
 /// column.
 std::string caret_excerpt(std::string_view line, std::size_t column);

@@ -65,9 +65,10 @@ Options diagnose_options(const Arguments& arguments) {
 }
 
 int exit_status(const Report& report, const std::string& fail_on) {
-  constexpr int nothing_recognized = 2;
+  constexpr int nothing_readable = 2;
   if (fail_on == "never") return 0;
-  if (report.verdict.outcome == Outcome::unrecognised) return nothing_recognized;
+  const bool text = report.coverage.lines > 0 && report.lost.empty();
+  if (report.verdict.outcome == Outcome::unrecognised && !text) return nothing_readable;
   return level_of(report.verdict.outcome) >= (fail_on == "warning" ? 1 : 2) ? 1 : 0;
 }
 

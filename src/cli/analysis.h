@@ -12,7 +12,7 @@ namespace oomdoctor::cli {
 Options diagnose_options(const Arguments& arguments);
 
 /// 0 or 1 by the outcome of the report and by --fail-on ("never", "warning" or "error"): 1 at or above that level. 2 if
-/// no line of the logs was recognized, unless --fail-on is "never".
+/// there is no text to judge, or evidence is lost and nothing was recognised, unless --fail-on is "never".
 int exit_status(const Report& report, const std::string& fail_on);
 
 }  // namespace oomdoctor::cli

@@ -41,8 +41,8 @@ std::vector<std::string> paths_of(const std::vector<LogSource>& inputs) {
 
 int run_analyze(const Arguments& arguments) {
   const bool parts = wants_parts(arguments);
-  const auto inputs = resolve_inputs(arguments.words);
   Options options = diagnose_options(arguments);
+  const auto inputs = resolve_inputs(arguments.words, options);
   options.secrets_in_parts = arguments.value("redact") == "off";
   if (parts) return read_parts(inputs, options, print_part), 0;
   const Outputs outputs(arguments, paths_of(inputs));

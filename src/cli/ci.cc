@@ -1,5 +1,6 @@
-// oomdoctor ci: writes every report that a CI job can use to the paths where the CI system expects it. The default exit
-// status is 0, so that the job keeps its own result.
+// oomdoctor ci: prints the verdict, then writes every report that a CI job can use to the paths where the CI system
+// expects it. A report that cannot be written is a note. The default exit status is 0, so that the job keeps its own
+// result.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <set>
 
 #include "base/error.h"
 #include "cli/analysis.h"
@@ -45,68 +47,101 @@ constexpr std::array<ReportFile, 7> files = {{{"terminal", "report.txt"},
                                               {"junit", "junit.xml"},
                                               {"gitlab", "gl-code-quality.json"}}};
 
-std::string path_of(std::string_view writer) {
-  for (const auto& file : files)
-    if (file.writer == writer) return fmt::format("{}/{}", output_folder, file.name);
-  return "";
+/// Runs one step of the command. If it fails, a note says so, and the next step follows. A reader that closes standard
+/// output early does not want the rest of it.
+void attempt(auto step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    print_note(error.what());
+  } catch (const BrokenPipe&) {
+  }
 }
 
 /// The logs on the command line, or else the logs that find_logs() finds. In the second case, prints a note with their
 /// names.
-std::vector<LogSource> logs_of(const Arguments& arguments) {
-  if (!arguments.words.empty()) return resolve_inputs(arguments.words);
+std::vector<LogSource> logs_of(const Arguments& arguments, Options& options) {
+  if (!arguments.words.empty()) return resolve_inputs(arguments.words, options);
   const std::vector<std::string> found = find_logs();
   const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
   print_note(fmt::format("no log given; reading {}{}", found.front(), more));
-  return resolve_inputs(found);
+  return resolve_inputs(found, options);
 }
 
-void write_reports(SharedReport& report, RenderOptions view) {
-  make_folder(output_folder);
-  view.color = view.quiet = false;
-  view.verbose = true;
-  for (const auto& file : files) {
-    const Writer& writer = *find_writer(file.writer);
-    write_file(fmt::format("{}/{}", output_folder, file.name), writer.write(report.of(writer), view));
+/// The report files.
+class ReportFiles {
+ public:
+  /// Writes each file that can be written.
+  void write(SharedReport& report, RenderOptions view) {
+    bool has_folder = false;
+    attempt([&] {
+      make_folder(output_folder);
+      has_folder = true;
+    });
+    if (!has_folder) return;
+    view.color = view.quiet = false;
+    view.verbose = true;
+    for (const auto& file : files)
+      attempt([&] {
+        const Writer& writer = *find_writer(file.writer);
+        write_file(fmt::format("{}/{}", output_folder, file.name), writer.write(report.of(writer), view));
+        written_.insert(file.writer);
+      });
   }
-}
+
+  /// "" if there is none.
+  std::string path_of(std::string_view writer) const {
+    for (const auto& file : files)
+      if (file.writer == writer && written_.contains(writer)) return fmt::format("{}/{}", output_folder, file.name);
+    return "";
+  }
+
+ private:
+  std::set<std::string_view> written_;
+};
 
 /// The Markdown report, or a short reference to its file if the report is too long.
-std::string summary_of(SharedReport& report) {
+std::string summary_of(SharedReport& report, const ReportFiles& written) {
   const Writer& writer = *find_writer("markdown");
   std::string text = writer.write(report.of(writer), {});
   if (text.size() <= largest_summary) return text;
-  return "The memory report is too long for this place; it is in " + path_of("markdown") + ".\n";
+  const std::string path = written.path_of("markdown");
+  return "The memory report is too long for this place" + (path.empty() ? "" : "; it is in " + path) + ".\n";
 }
 
 /// Writes outputs of the GitHub step. Each value ends with a random delimiter line, so that log text cannot forge an
 /// output.
-void set_outputs(const Report& report, const std::string& path) {
+void set_outputs(const Report& report, const ReportFiles& written, const std::string& path) {
   std::random_device random;
   const std::string end = fmt::format("oomdoctor_{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
   const std::pair<const char*, std::string> outputs[] = {{"verdict", std::string(to_string(report.verdict.outcome))},
                                                          {"cause", report.verdict.cause},
                                                          {"retry", report.verdict.retry.decision},
-                                                         {"sarif", path_of("sarif")},
-                                                         {"html", path_of("html")}};
+                                                         {"sarif", written.path_of("sarif")},
+                                                         {"html", written.path_of("html")}};
   std::string text;
   for (const auto& [name, value] : outputs) text += fmt::format("{}<<{}\n{}\n{}\n", name, end, plain_line(value), end);
   append_to_file(path, text);
 }
 
-void emit_github(SharedReport& report, const RenderOptions& view) {
-  if (const std::string path = environment("GITHUB_STEP_SUMMARY"); !path.empty())
-    append_to_file(path, summary_of(report));
+void emit_github(SharedReport& report, const ReportFiles& written, const RenderOptions& view) {
   const Writer& writer = *find_writer("github");
-  if (const std::string path = environment("GITHUB_OUTPUT"); !path.empty()) set_outputs(report.of(writer), path);
-  print_commands(writer.write(report.of(writer), view));
+  attempt([&] { print_commands(writer.write(report.of(writer), view)); });
+  attempt([&] {
+    if (const std::string path = environment("GITHUB_STEP_SUMMARY"); !path.empty())
+      append_to_file(path, summary_of(report, written));
+  });
+  attempt([&] {
+    if (const std::string path = environment("GITHUB_OUTPUT"); !path.empty())
+      set_outputs(report.of(writer), written, path);
+  });
 }
 
 /// Adds an annotation to the build with the agent's own program. Without that program there is no annotation, only a
 /// note. The fixed context replaces the annotation of an earlier attempt.
-void emit_buildkite(SharedReport& report, const Report& whole) {
+void emit_buildkite(SharedReport& report, const ReportFiles& written, const Report& whole) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> text(std::tmpfile(), std::fclose);
-  const std::string summary = summary_of(report);
+  const std::string summary = summary_of(report, written);
   if (!text || std::fwrite(summary.data(), 1, summary.size(), text.get()) != summary.size() || std::fflush(text.get()))
     return;
   std::rewind(text.get());
@@ -141,13 +176,16 @@ int run_ci(const Arguments& arguments) {
   const CiSystem system = ci_system();
   if (arguments.value_or("color", "auto") == "auto" && shows_colour(system))
     view.color = environment("NO_COLOR").empty();
-  const Report whole = diagnose(logs_of(arguments), diagnose_options(arguments));
+  Options options = diagnose_options(arguments);
+  const std::vector<LogSource> logs = logs_of(arguments, options);
+  const Report whole = diagnose(logs, options);
   SharedReport report(whole, arguments, true);
-  write_reports(report, view);
-  if (system == CiSystem::github) emit_github(report, view);
-  if (system == CiSystem::buildkite) emit_buildkite(report, whole);
   const Writer& terminal = *find_writer("terminal");
-  print(terminal.write(report.of(terminal), view));
+  attempt([&] { print(terminal.write(report.of(terminal), view)); });
+  ReportFiles written;
+  written.write(report, view);
+  if (system == CiSystem::github) emit_github(report, written, view);
+  if (system == CiSystem::buildkite) emit_buildkite(report, written, whole);
   return exit_status(whole, arguments.value_or("fail-on", "never"));
 }
 

@@ -33,7 +33,8 @@ std::string text_of(const Comparison& comparison, const std::string& format, con
 }
 
 /// The report of one run, with the redaction that the output format requires.
-Report shared_run(const std::vector<LogSource>& logs, const Arguments& arguments, const Options& options) {
+Report shared_run(const std::string& word, const Arguments& arguments, Options options) {
+  const auto logs = resolve_inputs({word}, options);
   const Report report = diagnose(logs, options);
   return SharedReport(report, arguments, runs_in_ci()).of(*find_writer(arguments.value_or("format", "terminal")));
 }
@@ -50,8 +51,9 @@ int run_compare(const Arguments& arguments) {
   if (arguments.words[0] == "-" && arguments.words[1] == "-")
     throw Error("standard input can be only one of the two runs");
   const Options options = diagnose_options(arguments);
-  const auto good = resolve_inputs({arguments.words[0]}), bad = resolve_inputs({arguments.words[1]});
-  Comparison comparison = compare(shared_run(good, arguments, options), shared_run(bad, arguments, options));
+  const Report good = shared_run(arguments.words[0], arguments, options);
+  const Report bad = shared_run(arguments.words[1], arguments, options);
+  Comparison comparison = compare(good, bad);
   for (const GrowthLimit& limit : limits) check_limit(comparison, limit);
   print(text_of(comparison, arguments.value_or("format", "terminal"), view));
   if (limits.empty()) return 0;

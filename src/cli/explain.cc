@@ -276,7 +276,8 @@ int run_explain(const Arguments& arguments) {
   Options options = diagnose_options(arguments);
   options.trace = true;
   if (rules.causes().contains(id)) options.why_not = id;
-  const Report report = diagnose(resolve_inputs({arguments.words.begin() + 1, arguments.words.end()}), options);
+  const auto inputs = resolve_inputs({arguments.words.begin() + 1, arguments.words.end()}, options);
+  const Report report = diagnose(inputs, options);
   SharedReport shared(report, arguments, runs_in_ci());
   const Report& shown = shared.of(*find_writer("terminal"));
   Page filled(view.width, Paint{view.color, view.ascii});

@@ -7,46 +7,23 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/natural_order.h"
 #include "cli/ci_system.h"
 #include "cli/console.h"
+#include "cli/log_folder.h"
 #include "parse/user_formats.h"
 
 namespace oomdoctor::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::array<std::string_view, 9> log_suffixes = {".log",  ".out",   ".err", ".txt", ".csv",
-                                                          ".json", ".jsonl", ".gz",  ".zst"};
-
-bool has_log_suffix(const fs::path& path) {
-  return std::find(log_suffixes.begin(), log_suffixes.end(), path.extension().string()) != log_suffixes.end();
-}
-
-/// Finds the logs below a folder. It does not follow links to folders, which may lead to a loop or a foreign tree. It
-/// skips oomdoctor-out, the reports of an earlier run.
-std::vector<std::string> find_logs_in(const fs::path& folder) {
-  std::vector<std::string> paths;
-  std::error_code error;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (fs::recursive_directory_iterator it(folder, options, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().filename() == "oomdoctor-out")
-      it.disable_recursion_pending();
-    else if (it->is_regular_file(error) && has_log_suffix(it->path()))
-      paths.push_back(it->path().string());
-  }
-  if (error) throw Error(fmt::format("cannot read the folder {}: {}", folder.string(), error.message()));
-  if (paths.empty())
-    throw Error(fmt::format("no log found in the folder {}", folder.string()), "",
-                fmt::format("searched for *{}; pass other files by name", fmt::join(log_suffixes, " ")));
-  return paths;
-}
 
 /// Expands a pattern that the shell did not expand, because it was quoted or came from a script.
 std::vector<std::string> expand_pattern(const std::string& pattern) {
@@ -77,34 +54,114 @@ bool standard_input_has_text() {
          (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
+/// Turns words into logs. What cannot become one is added to the options.
+class InputSearch {
+ public:
+  explicit InputSearch(Options& options) : options_(options) {}
+
+  void add(const std::string& word) {
+    std::error_code error;
+    const auto type = word == "-" ? fs::file_type::fifo : fs::status(word, error).type();
+    if (type == fs::file_type::directory) return add_folder(word);
+    if (type != fs::file_type::not_found) return found_.push_back(word);  // opening it shows every other problem
+    const std::vector<std::string> paths = expand_pattern(word);
+    if (paths.empty()) missing_.push_back(word);
+    found_.insert(found_.end(), paths.begin(), paths.end());
+  }
+
+  /// Throws Error if no word led to a log.
+  std::vector<LogSource> take() {
+    if (found_.empty()) refuse();
+    for (const std::string& word : missing_) options_.lost.push_back({"the log", "no such file", word, std::nullopt});
+    for (const std::string& folder : empty_) options_.notes.push_back("no log in the folder " + folder);
+    keep_one_name();
+    std::vector<LogSource> logs;
+    std::set<FileId> continued;
+    for (const std::string& path : found_) {
+      logs.push_back({path, std::nullopt, continuations_of(path)});
+      for (const std::string& more : logs.back().continued)
+        if (const auto id = id_of(more)) continued.insert(*id);
+    }
+    std::erase_if(logs, [&](const LogSource& log) {
+      const auto id = id_of(log.path);
+      return id && continued.contains(*id);
+    });
+    for (const LogSource& log : logs)
+      if (!log.continued.empty())
+        options_.notes.push_back(fmt::format("{} and {} were read as one log; its line numbers go on from file to file",
+                                             log.path, fmt::join(log.continued, ", ")));
+    return logs;
+  }
+
+ private:
+  using FileId = std::pair<dev_t, ino_t>;
+
+  /// Of regular files only: two names of a pipe may be two readers.
+  static std::optional<FileId> id_of(const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return FileId{status.st_dev, status.st_ino};
+  }
+
+  void add_folder(const std::string& folder) {
+    FolderLogs logs = find_logs_in(folder);
+    if (logs.paths.empty()) empty_.push_back(folder);
+    std::move(logs.paths.begin(), logs.paths.end(), std::back_inserter(found_));
+    std::sort(logs.lost.begin(), logs.lost.end(),
+              [](const auto& a, const auto& b) { return natural_less(a.path, b.path); });
+    std::move(logs.lost.begin(), logs.lost.end(), std::back_inserter(options_.lost));
+    if (logs.left_out.empty()) return;
+    constexpr std::size_t max_listed = 8;
+    std::sort(logs.left_out.begin(), logs.left_out.end(), natural_less);
+    const std::size_t listed = std::min(logs.left_out.size(), max_listed), more = logs.left_out.size() - listed;
+    logs.left_out.resize(listed);
+    options_.notes.push_back(fmt::format("left out: {}{}", fmt::join(logs.left_out, ", "),
+                                         more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+
+  /// A log by two names, links or spellings counts once: by the first name that is no link, else by the first one.
+  void keep_one_name() {
+    std::sort(found_.begin(), found_.end(), natural_less);
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    std::map<FileId, std::string> names;
+    std::error_code error;
+    for (const bool links : {false, true})
+      for (const std::string& path : found_)
+        if (const auto id = id_of(path); id && fs::is_symlink(path, error) == links) names.try_emplace(*id, path);
+    std::erase_if(found_, [&](const std::string& path) {
+      const auto id = id_of(path);
+      const auto name = id ? names.find(*id) : names.end();
+      return name != names.end() && name->second != path;
+    });
+  }
+
+  [[noreturn]] void refuse() const {
+    if (!missing_.empty()) refuse_missing(missing_.front());
+    if (!options_.lost.empty())
+      throw FileError("cannot read the folder " + options_.lost.front().path, options_.lost.front().why);
+    throw Error(fmt::format("no log found in the folder {}", empty_.front()), "",
+                "it contains no text except source code, settings and documents; pass such a file by its name");
+  }
+
+  Options& options_;
+  std::vector<std::string> found_, missing_, empty_;
+};
+
 }  // namespace
 
-std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words) {
-  std::vector<std::string> found;
+std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options) {
   if (words.empty()) {
     if (!standard_input_has_text())
       throw Error("no input given", "", "pass a log: oomdoctor analyze train.log, or pipe one in");
-    return {{"-", std::nullopt}};
+    return {LogSource{"-"}};
   }
-  for (const auto& word : words) {
-    std::error_code error;
-    std::vector<std::string> paths = {word};
-    if (word != "-" && fs::is_directory(word, error))
-      paths = find_logs_in(word);
-    else if (word != "-" && !fs::exists(word, error))
-      paths = expand_pattern(word);
-    if (paths.empty()) refuse_missing(word);
-    std::move(paths.begin(), paths.end(), std::back_inserter(found));
-  }
-  std::sort(found.begin(), found.end(), natural_less);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  std::vector<LogSource> inputs;
-  for (auto& path : found) inputs.push_back({std::move(path), std::nullopt});
-  return inputs;
+  InputSearch search(options);
+  for (const auto& word : words) search.add(word);
+  return search.take();
 }
 
 std::vector<std::string> resolve_part_files(const std::vector<std::string>& words) {
-  std::vector<std::string> files;
+  std::vector<std::string> files, missing;
   if (words.empty())
     throw Error("no parts given", "",
                 "pass the files that oomdoctor analyze --format partial wrote: oomdoctor merge parts/*.jsonl");
@@ -112,13 +169,18 @@ std::vector<std::string> resolve_part_files(const std::vector<std::string>& word
     std::error_code error;
     std::vector<std::string> paths = {word};
     if (!fs::exists(word, error)) paths = expand_pattern(word);
-    if (paths.empty()) refuse_missing(word);
+    if (paths.empty()) {
+      missing.push_back(word);
+      continue;
+    }
     for (auto& path : paths) {
       // Each file is read twice: first to find its logs, then for their content.
       if (!fs::is_regular_file(path, error)) throw Error(fmt::format("{} is not a file of parts", path));
       files.push_back(std::move(path));
     }
   }
+  if (files.empty()) refuse_missing(missing.front());
+  files.insert(files.end(), missing.begin(), missing.end());  // the reader of the parts says that they are missing
   return files;
 }
 

@@ -9,10 +9,10 @@
 
 namespace oomdoctor::cli {
 
-/// The logs in natural order, without duplicates: the same files give the same case in any order of the words. Without
-/// words, reads standard input if it is a pipe, a file or a socket. Throws Error for a missing file, an empty folder
-/// and a missing input.
-std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words);
+/// The logs in natural order, each once under one of its names: the same files give the same case in any order of the
+/// words. Without words, reads standard input if it is a pipe, a file or a socket. What cannot be offered as a log is
+/// added to Options::lost and Options::notes. Throws Error if no log is left, or no input is given.
+std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options);
 
 /// The files of parts, in the order of the words, with patterns expanded. Throws Error for no word, a missing file and
 /// anything but a regular file.

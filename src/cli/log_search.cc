@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/natural_order.h"
+#include "cli/file_kinds.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -22,12 +23,6 @@ struct Candidate {
   std::string path;
   fs::file_time_type written;
 };
-
-bool looks_like_log(fs::path name) {
-  if (name.extension() == ".gz" || name.extension() == ".zst") name = name.stem();
-  const std::string suffix = name.extension().string();
-  return suffix == ".log" || suffix == ".out" || suffix == ".err";
-}
 
 /// The content of a folder, sorted by name; empty if the folder cannot be read.
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
@@ -50,9 +45,9 @@ class Search {
       if (++seen_ > max_entries) return;
       std::error_code error;
       if (entry.is_symlink(error) && entry.is_directory(error)) continue;  // a link may lead anywhere
-      if (entry.is_directory(error) && depth > 0 && entry.path().filename() != "oomdoctor-out")
+      if (entry.is_directory(error) && depth > 0 && !is_foreign_folder(entry.path().filename().string()))
         visit(entry.path(), depth - 1);
-      else if (entry.is_regular_file(error) && looks_like_log(entry.path().filename()))
+      else if (entry.is_regular_file(error) && kind_of_name(entry.path().filename().string()) == FileKind::log)
         add(entry);
     }
   }
@@ -101,8 +96,8 @@ std::vector<std::string> find_logs() {
   if (found.empty())
     throw Error(
         "no log found", "",
-        "searched for *.log, *.out and *.err here, in log/, logs/ and torchrun's folders; pass one: oomdoctor ci "
-        "train.log");
+        "searched for *.log, *.out, *.err and outputs of schedulers here, in log/, logs/ and torchrun's folders; pass "
+        "one: oomdoctor ci train.log");
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
     return a.written != b.written ? a.written > b.written : natural_less(a.path, b.path);
   });

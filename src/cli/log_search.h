@@ -6,7 +6,7 @@
 
 namespace oomdoctor::cli {
 
-/// The logs, newest first; never empty. Searches *.log, *.out and *.err (also .gz and .zst of them): in the working
+/// The logs, newest first; never empty. Searches files with the name of a log (FileKind::log): in the working
 /// directory, below log/, logs/, slurm_logs/, lightning_logs/, outputs/ and wandb/latest-run/files/, and below folders
 /// of torchrun, which contain attempt_N. Returns the newest log and those written at most ten minutes before it, at
 /// most 256, because older logs belong to other runs. Throws Error if there is none.

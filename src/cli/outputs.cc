@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <exception>
 #include <filesystem>
 #include <system_error>
 
@@ -85,13 +86,28 @@ void OutputsOf<Result>::print_text(const WriterOf<Result>& writer, const std::st
 template <class Result>
 void OutputsOf<Result>::write(const Result& whole) const {
   SharedResult<Result> report(whole, arguments_, runs_in_ci());
-  for (const auto& output : outputs_) {
-    if (output.path == "-")
-      print_text(*output.writer, output.writer->write(report.of(*output.writer), view_));
-    else
-      write_file(output.path, output.writer->write(report.of(*output.writer), plain_));
-  }
-  if (printed_ != nullptr) print_text(*printed_, printed_->write(report.of(*printed_), view_));
+  std::exception_ptr first;
+  const auto attempt = [&](auto write_one) {
+    try {
+      write_one();
+    } catch (const Error& error) {
+      if (first)
+        print_note(error.what());  // main prints the first one
+      else
+        first = std::current_exception();
+    } catch (const BrokenPipe&) {
+      if (!first) first = std::current_exception();
+    }
+  };
+  for (const auto& output : outputs_)
+    attempt([&] {
+      if (output.path == "-")
+        print_text(*output.writer, output.writer->write(report.of(*output.writer), view_));
+      else
+        write_file(output.path, output.writer->write(report.of(*output.writer), plain_));
+    });
+  if (printed_ != nullptr) attempt([&] { print_text(*printed_, printed_->write(report.of(*printed_), view_)); });
+  if (first) std::rethrow_exception(first);
 }
 
 template class OutputsOf<Report>;

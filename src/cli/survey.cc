@@ -12,13 +12,13 @@ namespace oomdoctor::cli {
 int run_survey(const Arguments& arguments) {
   if (arguments.words.empty())
     throw Error("no input given", "", "pass a folder of logs or the parts of many jobs: oomdoctor survey logs/");
-  const std::vector<LogSource> inputs = resolve_inputs(arguments.words);
+  Options options = diagnose_options(arguments);
+  const std::vector<LogSource> inputs = resolve_inputs(arguments.words, options);
   std::vector<std::string> paths;
   for (const LogSource& input : inputs) {
     if (input.path == "-") throw Error("survey reads files, not standard input", "", "pass a folder of logs or parts");
     paths.push_back(input.path);
   }
-  Options options = diagnose_options(arguments);
   const OutputsOf<Survey> outputs(arguments, paths);
   Survey result;
   {

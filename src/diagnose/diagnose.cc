@@ -67,28 +67,83 @@ Report diagnose(const std::vector<LogSource>& sources, const Options& options) {
   const Rules rules(options);
   const LogReader logs(options.format_files);
   const std::size_t threads = threads_per_log(sources.size(), options);
-  return diagnose_logs({sources.size(), [&](std::size_t i) { return logs.read(sources[i], threads); },
-                        std::all_of(sources.begin(), sources.end(), can_be_read_again)},
-                       rules, options);
+  std::vector<std::optional<Error>> problems(sources.size());  // each thread writes those of its logs
+  const auto read = [&](std::size_t i) {
+    try {
+      return logs.read(sources[i], threads);
+    } catch (const Error& error) {
+      problems[i] = error;
+      return unread_log(sources[i].path, error);
+    }
+  };
+  Report report =
+      diagnose_logs({sources.size(), read, std::none_of(sources.begin(), sources.end(), is_stream)}, rules, options);
+  const auto failed = [](const std::optional<Error>& problem) { return problem.has_value(); };
+  if (!problems.empty() && std::all_of(problems.begin(), problems.end(), failed)) throw *problems.front();
+  return report;
 }
 
+namespace {
+
+/// The part of one log, and why the log could not be opened.
+struct MadePart {
+  std::string line;
+  std::optional<Error> problem;
+};
+
+/// The content identifies a log. Where it cannot be read to its end, the part itself does.
+MadePart make_part(const LogSource& log, const LogReader& logs, const Options& options, std::size_t threads) {
+  MadePart part;
+  ScanResult file;
+  std::string digest;
+  if (is_stream(log)) digest_of_file(log.path);  // throws
+  try {
+    file = logs.read(log, threads);
+    if (!was_cut_by_failure(file))
+      digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path, log.continued);
+  } catch (const Error& error) {
+    if (file.inputs.empty()) {
+      part.problem = error;
+      file = unread_log(log.path, error);
+    }
+  }
+  if (!options.secrets_in_parts) remove_secrets(file);
+  const std::string path = without_secrets(log.path);
+  if (digest.empty()) digest = digest_of_text(partial_line({path, ""}, file));
+  part.line = partial_line({path, digest}, file);
+  return part;
+}
+
+}  // namespace
+
+// Parts of logs that cannot be opened wait for the first one that can: without any, there is only the error.
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take) {
   const LogReader logs(options.format_files);
   const std::size_t threads = threads_per_log(sources.size(), options);
-  std::vector<std::string> lines(sources.size());
+  std::vector<MadePart> parts(sources.size());
+  std::vector<std::string> waiting;
+  std::optional<Error> first_problem;
+  bool any = false;
   for_each_in_order(
       sources.size(), thread_count(options),
+      [&](std::size_t i) { parts[i] = make_part(sources[i], logs, options, threads); },
       [&](std::size_t i) {
-        const LogSource& log = sources[i];
-        const std::string digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path);
-        ScanResult file = logs.read(log, threads);
-        if (!options.secrets_in_parts) remove_secrets(file);
-        lines[i] = partial_line({without_secrets(log.path), digest}, file);
-      },
-      [&](std::size_t i) {
-        take(std::exchange(lines[i], {}));
+        const MadePart part = std::exchange(parts[i], {});
+        any |= !part.problem;
+        if (part.problem && !first_problem) first_problem = part.problem;
+        waiting.push_back(part.line);
+        if (any)
+          for (const std::string& line : std::exchange(waiting, {})) take(line);
         if (options.progress) options.progress({i + 1, sources.size()});
       });
+  if (!any && first_problem) throw Error(*first_problem);
+  for (const ReportLostEvidence& lost : options.lost) {
+    ScanResult file = unread_log(lost.path, FileError(lost.what, lost.why));
+    file.lost.front().what = lost.what;
+    if (!options.secrets_in_parts) remove_secrets(file);
+    const std::string path = without_secrets(lost.path);
+    take(partial_line({path, digest_of_text(partial_line({path, ""}, file))}, file));
+  }
 }
 
 Report merge(const std::vector<std::string>& part_files, const Options& options) {
@@ -100,12 +155,13 @@ Report merge(const std::vector<std::string>& part_files, const Options& options)
     if (file.inputs.front().unreadable == PartFiles::lost) ++lost;
     return file;
   };
-  Report report = diagnose_logs({parts.size(), read}, rules, options);
+  Options with_problems = options;
+  for (const std::string& problem : parts.problems()) with_problems.lost.push_back({"a part", problem, "", {}});
+  if (parts.size() == 0) with_problems.lost.push_back({"all logs", "the files contain no part", "", {}});
+  Report report = diagnose_logs({parts.size(), read}, rules, with_problems);
   if (lost > 0 &&
       lost == parts.size())  // the logs that could not be read then may be readable now, so the reason may be absent
     throw parts.find_problem(0).value_or(Error("no part could be read", "", "try again"));
-  for (const std::string& problem : parts.problems())
-    report.notes.push_back({"warning", left_out_words(problem), std::nullopt});
   return report;
 }
 

@@ -42,7 +42,7 @@ LogReader::LogReader(const std::vector<std::string>& format_files) {
 
 ScanResult LogReader::read(const LogSource& log, std::size_t threads) const {
   // The descriptor is open only during this call: there may be more logs than descriptors.
-  Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path);
+  Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path, log.continued);
   return finished(scanner_->scan(source, {.jobs = threads}));
 }
 
@@ -60,6 +60,21 @@ ScanResult LogReader::finished(ScanResult scan) const {
   return scan;
 }
 
+ScanResult unread_log(const std::string& path, const Error& error) {
+  const auto* of_file = dynamic_cast<const FileError*>(&error);
+  const std::string why = of_file != nullptr ? of_file->reason() : error.what();
+  ScanResult file;
+  file.inputs.emplace_back().path = path;
+  file.inputs.front().unreadable = "unreadable (" + why + ")";
+  file.lose({.what = "the log", .why = why, .path = path});
+  return file;
+}
+
+bool was_cut_by_failure(const ScanResult& file) {
+  const Input& input = file.inputs.front();
+  return input.truncated && input.compression.empty();  // only an archive can end early by itself
+}
+
 Rules::Rules(const Options& options) {
   if (!options.rules_folder.empty()) extended_.emplace(shipped_pack()).add_folder(options.rules_folder);
 }
@@ -68,6 +83,8 @@ const RulePack& Rules::pack() const { return extended_ ? *extended_ : shipped_pa
 
 Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
   const AnalysisOptions how{options.capacity_bytes, threads};
+  for (const ReportLostEvidence& lost : options.lost) scan.lose({lost.what, lost.why, lost.path});
+  for (const std::string& note : options.notes) scan.notes.push_back({Severity::note, note, {}});
   resolve_units(scan, how);
   for (Series& series : scan.series) count_values_of_repeated_steps(series);
   Analysis analysis = analyse(scan, how);
@@ -86,9 +103,11 @@ std::size_t threads_per_log(std::size_t logs, const Options& options) {
   return logs < threads ? threads : 1;
 }
 
-bool can_be_read_again(const LogSource& log) {
+bool is_stream(const LogSource& log) {
   std::error_code error;
-  return log.memory || std::filesystem::is_regular_file(log.path, error);
+  if (log.memory) return false;
+  const auto status = std::filesystem::status(log.path, error);
+  return log.path == "-" || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
 }
 
 }  // namespace oomdoctor

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "facts/analysis.h"
 #include "judge/rule_pack.h"
 #include "model/scan_result.h"
@@ -22,7 +23,7 @@ class LogReader {
   /// Throws Error for a format file that cannot be read.
   explicit LogReader(const std::vector<std::string>& format_files);
 
-  /// Reads one log on `threads` threads. Throws Error if it cannot be read.
+  /// Reads one log on `threads` threads. Throws Error if it cannot be opened; a later failure is lost evidence.
   ScanResult read(const LogSource& log, std::size_t threads) const;
   const Scanner& scanner() const { return *scanner_; }
   /// A scan with everything that a result has beside it.
@@ -33,6 +34,11 @@ class LogReader {
   std::optional<UserFormats> formats_;
   std::optional<Scanner> extended_;
 };
+
+/// The case of a log that cannot be opened.
+ScanResult unread_log(const std::string& path, const Error& error);
+/// True if a log was read only in part, because reading failed.
+bool was_cut_by_failure(const ScanResult& file);
 
 /// The shipped rules plus the user's. Built before oomdoctor reads a log, so an invalid rule fails at once.
 class Rules {
@@ -52,14 +58,14 @@ struct Result {
   Report report;
 };
 
-/// From the content of the logs to the report.
+/// From the content of the logs to the report. The lost evidence and the notes of the options count as of these logs.
 Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads);
 
 /// The threads of the options; by default as many as the machine runs at once.
 std::size_t thread_count(const Options& options);
 /// With few logs, read one after the other, each on all threads. With many, read them in parallel, one thread each.
 std::size_t threads_per_log(std::size_t logs, const Options& options);
-/// Whether a log can be read twice: memory or a file, but no pipe.
-bool can_be_read_again(const LogSource& log);
+/// True for a log that can be read only once: standard input, a pipe, a terminal.
+bool is_stream(const LogSource& log);
 
 }  // namespace oomdoctor

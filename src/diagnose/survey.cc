@@ -14,6 +14,7 @@
 #include "parse/path_tags.h"
 #include "parse/result_merger.h"
 #include "report/survey.h"
+#include "report/words.h"
 #include "serialize/part_files.h"
 #include "text/digest.h"
 
@@ -64,15 +65,11 @@ class SurveyLogs {
     const Log& log = logs_[i];
     try {
       if (!log.source) return take_problem(parts_->read(*log.part));
-      if (!can_be_read_again(*log.source)) throw Error(log.path + " is no file");
+      if (is_stream(*log.source)) throw Error(log.path + " is no file");
       return reader_.read(*log.source, threads);
     } catch (const Error& error) {
-      ScanResult nothing;
-      nothing.inputs.emplace_back();
-      nothing.inputs.front().path = log.path;
-      nothing.inputs.front().unreadable = "left out";
       add_problem(left_out_words(error.what()));
-      return nothing;
+      return unread_log(log.path, error);
     }
   }
 
@@ -117,7 +114,8 @@ class SurveyLogs {
     if (a.path != b.path || !a.source) return false;  // the order is stable: files come before parts
     if (b.source) return true;
     try {
-      const std::string digest = a.source->memory ? digest_of_text(*a.source->memory) : digest_of_file(a.path);
+      const std::string digest =
+          a.source->memory ? digest_of_text(*a.source->memory) : digest_of_file(a.path, a.source->continued);
       return digest == parts_->id(*b.part).digest;
     } catch (const Error&) {
       return false;
@@ -126,7 +124,7 @@ class SurveyLogs {
 
   ScanResult take_problem(ScanResult file) {
     if (file.inputs.front().unreadable == PartFiles::lost)
-      for (const Note& note : file.notes) add_problem(note.text);
+      for (const LostEvidence& part : file.lost) add_problem(left_out_words(part.why));
     return file;
   }
 
@@ -167,7 +165,10 @@ SurveyedJob survey_job(const std::vector<std::size_t>& job, SurveyLogs& logs, co
 
 // A job's logs are read once and forgotten, so that memory use is one job per thread. Only a job that a machine's
 // record belongs to is read again, together with the record.
-Survey survey(const std::vector<LogSource>& sources, const Options& options) {
+Survey survey(const std::vector<LogSource>& sources, const Options& given) {
+  Options options = given;
+  options.lost.clear();  // they belong to no job
+  options.notes.clear();
   const Rules rules(options);
   SurveyLogs logs(sources, options);
   std::vector<std::vector<std::size_t>> jobs = group_by_path(logs.paths());
@@ -200,7 +201,11 @@ Survey survey(const std::vector<LogSource>& sources, const Options& options) {
   std::vector<SurveyJob> lines;
   for (auto& result : results)
     if (result) lines.push_back(std::move(result->line));
-  return make_survey(std::move(lines), logs.notes());
+  std::vector<ReportNote> notes = logs.notes();
+  for (const ReportLostEvidence& lost : given.lost)
+    notes.push_back({"warning", left_out_words(lost_evidence_words(lost)), std::nullopt});
+  for (const std::string& note : given.notes) notes.push_back({"note", note, std::nullopt});
+  return make_survey(std::move(lines), std::move(notes));
 }
 
 }  // namespace oomdoctor

@@ -128,6 +128,15 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   return summary;
 }
 
+/// True if the lost evidence may hold the end of the last run. It does not if the log goes on behind it and shows that
+/// end itself, or if only samples of memory are lost.
+bool may_hold_end(const LostEvidence& lost, const std::optional<Ending>& ending) {
+  if (lost.only_samples) return false;
+  const bool shown = ending && (ending->decides || ending->kind == "finished");
+  return !(shown && lost.at && lost.at->span.source == ending->at.span.source &&
+           lost.at->span.first_line < ending->at.span.first_line);
+}
+
 /// True if the last run progressed beyond the step of this failure.
 bool was_overcome(const ScanResult& scan, const Incident& incident) {
   const bool progressed =
@@ -150,8 +159,11 @@ Runs find_runs(const ScanResult& scan) {
   }
   runs.judged = later;
   runs.outcome = runs.last().outcome;
-  if (!scan.inputs.empty() && std::all_of(scan.inputs.begin(), scan.inputs.end(),
-                                          [](const Input& input) { return !input.unreadable.empty(); })) {
+  runs.lost = !scan.lost.empty();
+  runs.lost_end = scan.more_lost > 0 || std::any_of(scan.lost.begin(), scan.lost.end(), [&](const LostEvidence& lost) {
+                    return may_hold_end(lost, runs.last().ending);
+                  });
+  if (!scan.inputs.empty() && scan.incidents.empty() && scan.coverage.claimed == 0) {
     runs.outcome = Outcome::unrecognised;
     return runs;
   }

@@ -32,6 +32,8 @@ struct Runs {
   std::size_t judged = 0;       ///< the last run; or the last one that ran out of memory, if the last is unfinished
   Outcome outcome = Outcome::no_oom;  ///< of the whole log, from its failures and ends alone
   bool overcome = false;              ///< earlier runs ran out of memory, and the last one got further
+  bool lost = false;                  ///< evidence is lost
+  bool lost_end = false;              ///< what is lost may hold the end of the last run, or a failure after it
 
   const RunSummary& last() const { return all.back(); }
 };

@@ -5,8 +5,8 @@
 namespace oomdoctor {
 namespace {
 
-/// Growth or nearly full memory turns a run without a failure into a risk.
-Outcome decide_outcome(const Analysis& analysis) {
+/// The outcome by what was read. Growth or nearly full memory turns a run without a failure into a risk.
+Outcome outcome_by_the_rest(const Analysis& analysis) {
   const Outcome outcome = analysis.runs.outcome;
   const bool grows = analysis.facts.is_true("run.at_risk");
   if (outcome == Outcome::no_oom && (grows || analysis.facts.is_true("run.scarce"))) return Outcome::at_risk;
@@ -21,7 +21,8 @@ bool changes_a_setting(const ReportFix& fix) {
 
 /// Whether another try makes sense. Without a setting to change, the same run would fail again.
 Retry decide_retry(const Verdict& verdict, const Facts& facts, const std::vector<ReportFix>& fixes) {
-  if (verdict.outcome == Outcome::unrecognised) return {"", ""};
+  if (verdict.outcome == Outcome::unrecognised) return {"unknown", ""};
+  if (verdict.outcome == Outcome::possible_oom && verdict.cause.empty()) return {"unknown", ""};  // evidence is lost
   if (verdict.outcome == Outcome::ended_otherwise) return {"unknown", ""};
   if (verdict.cause.empty() || verdict.outcome == Outcome::handled_oom) return {"retry_unchanged", ""};
   if (facts.is_true("account.free_beyond_request") && facts.number("oom.others_count").value_or(0) > 0)
@@ -44,11 +45,26 @@ bool needs_judgement(const Analysis& analysis) {
          std::any_of(runs.begin(), runs.end(), [](const RunSummary& run) { return run.failure.has_value(); });
 }
 
+Outcome outcome_with_loss(Outcome seen, bool may_hold_end) {
+  switch (seen) {
+    case Outcome::no_oom:
+      return Outcome::possible_oom;
+    case Outcome::ended_otherwise:
+    case Outcome::handled_oom:
+    case Outcome::at_risk:
+      return may_hold_end ? Outcome::possible_oom : seen;
+    default:
+      return seen;
+  }
+}
+
 Verdict decide_verdict(const Analysis& analysis, const Diagnosis& diagnosis) {
   Verdict verdict;
-  verdict.outcome = decide_outcome(analysis);
+  const Outcome seen = outcome_by_the_rest(analysis);
+  verdict.outcome = analysis.runs.lost ? outcome_with_loss(seen, analysis.runs.lost_end) : seen;
   // The causes may be those of an earlier run. Then the verdict about the last run names none.
-  if (verdict.outcome != Outcome::no_oom && verdict.outcome != Outcome::ended_otherwise && !diagnosis.cause.empty()) {
+  if (seen != Outcome::no_oom && seen != Outcome::ended_otherwise && seen != Outcome::unrecognised &&
+      !diagnosis.cause.empty()) {
     const ReportCause& first = diagnosis.causes.front();
     verdict.cause = diagnosis.cause;
     verdict.confidence = first.probability;

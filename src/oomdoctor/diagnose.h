@@ -1,5 +1,5 @@
-// The public API: logs in, report out. A damaged log is never an error; a source, rule or format that cannot be read
-// is.
+// The public API: logs in, report out. A damaged log is never an error; a rule or format that cannot be read is, and so is
+// a case without any source that can.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +27,8 @@ struct Options {
   std::vector<std::string> format_files;  ///< TOML files that declare line formats in addition to the shipped ones
   std::string why_not;                    ///< id of a cause to explain in Report::why_not; "" for none
   bool trace = false;                     ///< fill Report::trace
+  std::vector<ReportLostEvidence> lost;   ///< what the caller could not offer as a source, with the reasons
+  std::vector<std::string> notes;         ///< remarks of the caller on the sources, for the report
   bool secrets_in_parts = false;          ///< keep tokens, passwords and keys in the output of read_parts()
   std::size_t jobs = 0;                   ///< number of threads, 0 for the machine's number; the report
                                           ///< does not depend on it
@@ -36,14 +38,16 @@ struct Options {
 /// One log. `path` "-" is standard input. If `memory` is set, it is the content, and `path` only a name.
 struct LogSource {
   std::string path;
-  std::optional<std::string> memory;
+  std::optional<std::string> memory = {};
+  std::vector<std::string> continued = {};  ///< files that continue the log, in order: pieces that its writer cut
 };
 
 /// Reads all sources and judges them. The sources count as logs of one job unless scheduler job numbers, times,
 /// settings, programs or GPUs show several jobs. Then each job is judged separately: Report::runs has one line per job,
 /// and the report is about the last job that ran out of memory. Pipes cannot be read twice, so they always count as
-/// logs of one job. Throws oomdoctor::Error (a std::runtime_error) if a source, a rule or a format cannot be read. Same
-/// sources and options, same report.
+/// logs of one job. A source that cannot be read to its end is lost evidence of the report. Throws oomdoctor::Error (a
+/// std::runtime_error) if no source can be read, and for a rule or a format that cannot. Same sources and options, same
+/// report.
 Report diagnose(const std::vector<LogSource>& sources, const Options& options = {});
 
 // The same in two halves, for more logs than one machine should read. A part is one line of JSON without its line end
@@ -53,12 +57,12 @@ Report diagnose(const std::vector<LogSource>& sources, const Options& options = 
 using PartSink = std::function<void(std::string_view line)>;
 
 /// Reads each log separately and passes one part per log to `take`, in the order of the sources. Options of the
-/// judgement (capacity, rules) have no effect here; pass them to merge(). Throws oomdoctor::Error as diagnose() does,
-/// and for a source that cannot be read twice, such as a pipe.
+/// judgement (capacity, rules) have no effect here; pass them to merge(). The part of a source that cannot be read says
+/// so. Throws oomdoctor::Error as diagnose() does, and for a source that cannot be read twice, such as a pipe.
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take);
 
 /// Judges the logs of all parts in these files, in the order of their paths: the same report as diagnose() on the logs.
-/// A log in several parts counts once. A file that cannot be read and a line that is no part are left out, with a note.
+/// A log in several parts counts once. A file that cannot be read and a line that is no part are lost evidence.
 /// Throws oomdoctor::Error if nothing else remains.
 Report merge(const std::vector<std::string>& part_files, const Options& options = {});
 

@@ -276,6 +276,16 @@ struct ReportNote {
   std::optional<Location> location;
 };
 
+/// Evidence that could not be kept, opened, read or judged. A report with such evidence never rules a failure out.
+struct ReportLostEvidence {
+  std::string what;                  ///< "123 bytes of output", "the log"
+  std::string why;                   ///< "Permission denied"
+  std::string path;                  ///< of the file or folder; of the log if a log reports it
+  std::optional<Location> location;  ///< the line of a log that reports it
+
+  friend bool operator==(const ReportLostEvidence&, const ReportLostEvidence&) = default;
+};
+
 /// The number of lines, and of the lines that a parser recognized.
 struct ReportCoverage {
   std::int64_t lines = 0, claimed = 0;
@@ -308,6 +318,8 @@ struct Report {
   std::vector<HeldBack> held_back;
   std::vector<Question> questions;
   ReportCoverage coverage;
+  std::vector<ReportLostEvidence> lost;
+  std::int64_t more_lost = 0;  ///< beyond `lost`
   std::vector<ReportNote> notes;
   std::optional<ReportCause> why_not;  ///< the cause that the caller asked about, with all its signs, fired or not
   std::vector<std::string> trace;      ///< the known facts with values and citations; only on request

@@ -191,8 +191,14 @@ ScanResult SourceScan::conclude() {
   input.truncated = source_.truncated();
   if (out_.coverage.claimed == 0) input.unreadable = source_.unreadable();
   const auto note = [&](Severity severity, std::string text) { out_.notes.push_back({severity, std::move(text), {}}); };
-  if (const std::string damage = source_.damage(); !damage.empty())
-    note(input.truncated ? Severity::warning : Severity::note, damage);
+  if (input.truncated)
+    out_.lose({.what = "the rest of the log", .why = source_.missing_because(), .path = input.path});
+  else if (!input.unreadable.empty() && input.unreadable != "empty")
+    out_.lose({.what = "the log", .why = input.unreadable, .path = input.path});
+  if (const std::string damage = source_.damage(); !damage.empty()) note(Severity::note, damage);
+  if (const i64 holes = source_.holes(); holes > 0)
+    note(Severity::note,
+         source_.name() + " has holes of " + bytes_text(holes) + " that no program wrote; they were skipped");
   if (source_.encoding() == "screens")
     note(Severity::note, source_.name() +
                              " is a capture of watch: its screens were played back one below the other, and line "

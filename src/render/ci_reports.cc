@@ -62,7 +62,7 @@ std::string kubernetes_text(const Report& report) {
   constexpr std::size_t max_bytes = 1024;
   std::string text = outcome_words(report.verdict.outcome);
   if (const std::string diagnosis = diagnosis_text(report); !diagnosis.empty()) text += ": " + diagnosis;
-  if (!report.verdict.retry.decision.empty()) text += "\nRun again: " + retry_words(report.verdict.retry);
+  if (const std::string again = retry_words(report.verdict); !again.empty()) text += "\nRun again: " + again;
   text = plain_block(text) + '\n';
   if (text.size() <= max_bytes) return text;
   const std::string end = "…\n";

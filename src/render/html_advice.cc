@@ -16,20 +16,8 @@ constexpr std::size_t fixes_open = 3;  ///< the first one is next to the verdict
 
 void add_all_clear(Document& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
-  if (report.coverage.claimed == 0) {
-    page.add(
-        "<p class=\"outcome\">NOTHING RECOGNISED</p>\n<h1>No sign of memory failure, but this may not be a log of a "
-        "training job</h1>\n<p>None of {} is of a kind that oomdoctor reads; <code>oomdoctor list formats</code> shows "
-        "which are.</p>\n",
-        lines);
-    return;
-  }
   page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n",
            outcome_words(Outcome::no_oom), lines);
-  for (const ReportInput& input : report.inputs)
-    if (input.truncated)
-      page.add("<p>The rest of <code>{}</code> is missing, and failures are at the end of a log.</p>\n",
-               html_inline(input.path));
   if (const std::string growing = growing_series_words(report); !growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(performed_checks_words(report)));
@@ -131,9 +119,7 @@ void add_command(Document& page, const std::string& place, const std::string& te
 
 std::string_view tone(const Report& report) {
   if (report.verdict.outcome == Outcome::oom) return "bad";
-  const bool cut = std::any_of(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
-  const bool clear = is_all_clear(report) && report.coverage.claimed > 0;
-  return clear && !cut && growing_series_words(report).empty() ? "good" : "warn";
+  return is_all_clear(report) && growing_series_words(report).empty() ? "good" : "warn";
 }
 
 void add_verdict(Document& page, const Content& content) {
@@ -147,9 +133,14 @@ void add_verdict(Document& page, const Content& content) {
   if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())
     page.add("<p>{}</p>\n", with_code(rest));
   add_why(page, content);
+  if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
+    page.add(
+        "<p>This may be no log of a training job; <code>oomdoctor list formats</code> shows what oomdoctor "
+        "reads.</p>\n");
   // If the first fix names the change, a line about it would repeat it.
-  if (!verdict.retry.decision.empty() && (verdict.retry.decision != "retry_with_change" || report.fixes.empty()))
-    page.add("<p>Run again: {}</p>\n", with_code(retry_words(verdict.retry)));
+  const std::string again = retry_words(verdict);
+  if (!again.empty() && (verdict.retry.decision != "retry_with_change" || report.fixes.empty()))
+    page.add("<p>Run again: {}</p>\n", with_code(again));
 }
 
 void add_first_fix(Document& page, const Content& content) {

@@ -221,6 +221,9 @@ void add_reasons(Document& page, const Content& content) {
 
 void add_inputs(Document& page, const Content& content) {
   const Report& report = content.report;
+  for (const ReportLostEvidence& lost : report.lost)
+    page.add("<p class=\"note warn\">Lost: {}</p>\n", html_inline(lost_evidence_words(lost)));
+  if (report.more_lost > 0) page.add("<p class=\"note warn\">Lost: {} more</p>\n", count_text(report.more_lost));
   for (const auto& note : report.notes) {
     page.add("<p class=\"note {}\">{}", note.severity == "note" ? "" : "warn", html_inline(note.text));
     if (note.location) page.add(" (<code>{}</code>)", html_inline(place(*note.location)));

@@ -57,6 +57,11 @@ class Suite {
       if (incident.follows && !incident.handled)
         if (TestCase& of = case_of(report, incident); of.failure.empty())
           of.skipped = "a consequence of another failure: " + incident_title(incident);
+    for (const auto& lost : report.lost) {
+      if (lost.path.empty()) continue;
+      if (TestCase& of = at_log(lost.path); of.failure.empty() && of.skipped.empty())
+        of.skipped = "lost: " + lost_evidence_words(lost);
+    }
     for (const auto& rank : report.ranks)
       if (TestCase& of = at_rank(rank.rank); rank.failed && of.failure.empty() && of.skipped.empty())
         of.failure = failure_element("undetermined", "out of memory", "");

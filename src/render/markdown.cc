@@ -29,15 +29,13 @@ void add_verdict(Document& out, const Report& report) {
     const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
-    for (const ReportInput& input : report.inputs)
-      if (input.truncated)
-        out.add("The rest of {} is missing, and failures are at the end of a log.\n\n", markdown_code(input.path));
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));
   if (const std::string why = why_words(report); !why.empty()) out.add("- **Why:** {}\n", markdown_inline(why));
   if (!report.fixes.empty()) out.add("- **Try first:** {}\n", markdown_inline(report.fixes.front().title));
-  if (!verdict.retry.decision.empty()) out.add("- **Run again:** {}\n", markdown_inline(retry_words(verdict.retry)));
+  if (const std::string again = retry_words(verdict); !again.empty())
+    out.add("- **Run again:** {}\n", markdown_inline(again));
   out.add("\n");
   if (!report.fixes.empty() && !report.fixes.front().settings.empty())
     out.add("{}\n", markdown_fence(report.fixes.front().settings.front().text));
@@ -204,6 +202,8 @@ void add_evidence(Document& out, const Report& report) {
       out.add("- {}: printed again at {}\n", markdown_code(place(incident.location)),
               markdown_code(places(incident.occurrences, 5)));
   }
+  for (const auto& lost : report.lost) out.add("- lost: {}\n", markdown_inline(lost_evidence_words(lost)));
+  if (report.more_lost > 0) out.add("- lost: {} more\n", count_text(report.more_lost));
   for (const auto& note : report.notes) {
     out.add("- {}: {}", note.severity == "note" ? "note" : "warning", markdown_inline(note.text));
     if (note.location) out.add(" ({})", markdown_code(place(*note.location)));

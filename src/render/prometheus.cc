@@ -110,7 +110,9 @@ std::string prometheus_text(const Report& report) {
   Gauge lines("oomdoctor_lines", "Lines of the logs that were read, and those that were recognised.");
   lines.add({{"state", "read"}}, static_cast<double>(report.coverage.lines));
   lines.add({{"state", "recognised"}}, static_cast<double>(report.coverage.claimed));
-  return verdict_gauges(report) + incident_gauges(report) + series_gauges(report) + lines.str();
+  Gauge lost("oomdoctor_lost_evidence", "Evidence that could not be kept, opened, read or judged.");
+  lost.add({}, static_cast<double>(report.lost.size()) + static_cast<double>(report.more_lost));
+  return verdict_gauges(report) + incident_gauges(report) + series_gauges(report) + lines.str() + lost.str();
 }
 
 }  // namespace oomdoctor

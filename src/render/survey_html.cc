@@ -115,7 +115,7 @@ void add_job_tables(Document& page, const Survey& survey) {
         "<table class=\"stacked\">\n<thead><tr><th>failed</th><th>job</th><th>user</th><th>program</th><th>GPU</th>"
         "<th>outcome</th><th>cause</th><th class=\"n\">step</th><th class=\"n\">lost</th></tr></thead>\n<tbody>\n");
     for (auto job = survey.jobs.rbegin(); job != survey.jobs.rend(); ++job)
-      if (is_memory_failure(job->outcome) == failed) add_job_row(page, *job);
+      if (is_memory_failure(*job) == failed) add_job_row(page, *job);
     page.add("</tbody>\n</table>\n");
   };
   page.add("<section id=\"jobs\">\n<h2>Jobs</h2>\n");

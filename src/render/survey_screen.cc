@@ -121,11 +121,14 @@ std::vector<std::string> times_of(const std::vector<const SurveyJob*>& jobs) {
   return times;
 }
 
-/// Jobs that need somebody: they ran out of memory, or will.
-bool needs_attention(const SurveyJob& job) { return is_memory_failure(job.outcome) || job.outcome == Outcome::at_risk; }
+/// Jobs that need somebody: they ran out of memory, or will, or nobody can know.
+bool needs_attention(const SurveyJob& job) {
+  return is_memory_failure(job) || job.outcome == Outcome::at_risk || job.outcome == Outcome::possible_oom;
+}
 
 std::string result_words(const SurveyJob& job) {
-  if (is_memory_failure(job.outcome)) return short_cause_words(job);
+  if (is_memory_failure(job)) return short_cause_words(job);
+  if (job.outcome == Outcome::possible_oom) return "Evidence is lost";
   std::string text = capitalised(lower(outcome_words(job.outcome)));
   return job.cause_title.empty() ? text : text + ": " + short_cause_words(job);
 }
@@ -137,7 +140,12 @@ void add_jobs(Page& page, const Survey& survey, bool whole) {
   if (jobs.empty()) return;
   const std::size_t all = jobs.size(), shown = whole ? all : std::min(all, jobs_shown);
   jobs.erase(jobs.begin(), jobs.end() - static_cast<std::ptrdiff_t>(shown));
-  const std::string kind = whole ? "All jobs" : "Jobs that ran out of memory, or will";
+  const bool any_lost = std::any_of(jobs.begin(), jobs.end(), [](const SurveyJob* job) {
+    return job->outcome == Outcome::possible_oom && !is_memory_failure(*job);
+  });
+  const std::string kind = whole      ? "All jobs"
+                           : any_lost ? "Jobs that ran out of memory, will, or may have"
+                                      : "Jobs that ran out of memory, or will";
   page.heading(shown == all ? kind
                             : fmt::format("{}: the latest {} of {}; -v lists all jobs", kind, shown,
                                           count_text(static_cast<std::int64_t>(all))));

@@ -30,24 +30,10 @@ std::string paint_outcome(const Page& page, Outcome outcome) {
 /// For a run without failure and risk: the number of lines, and the kinds of failures that oomdoctor searched for.
 void add_all_clear(Page& page, const Report& report, bool quiet) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
-  if (report.coverage.claimed == 0) {
-    page.text("", page.paint.warning("NOTHING RECOGNISED") +
-                      fmt::format(" in {}, and no sign of memory failure: this may not be a log of a training job, or "
-                                  "oomdoctor does not read its format (oomdoctor list formats).",
-                                  lines));
-    return;
-  }
-  const auto cut = std::find_if(report.inputs.begin(), report.inputs.end(), [](const auto& i) { return i.truncated; });
   const std::string growing = plain_line(growing_series_words(report));
   const std::string words = outcome_words(Outcome::no_oom);
-  if (cut != report.inputs.end())
-    page.text("", page.paint.warning(words) +
-                      fmt::format(" in the {} that could be read. The rest of {} is missing, and failures are at the "
-                                  "end of a log.",
-                                  lines, plain_line(cut->path)));
-  else
-    page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
-                      fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
+  page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
+                    fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
   if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else the series is above
   if (!growing.empty() && !quiet)
     if (const std::string hint = capacity_hint(*find_growing_series(report)); !hint.empty())
@@ -160,12 +146,26 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
   page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
-  if (report.fixes.empty() && !is_nothing_to_fix(report) && !verdict.retry.decision.empty())
-    page.text(" Run again: ", plain_line(retry_words(verdict.retry)) + ".");
+  if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
+    page.text(" Next: ", "this may be no log of a training job; oomdoctor list formats shows what oomdoctor reads.");
+  const std::string again = retry_words(verdict);
+  if (report.fixes.empty() && !is_nothing_to_fix(report) && !again.empty())
+    page.text(" Run again: ", plain_line(again) + ".");
 }
 
 void add_held_back(Page& page, const HeldBack& advice) {
   page.text("Won't help: ", page.paint.bold(plain_line(advice.title)) + ": " + plain_line(advice.because), 2);
+}
+
+void add_lost(Page& page, const Report& report, std::size_t max_lost) {
+  const bool only_in_verdict = report.lost.size() == 1 && report.more_lost == 0 && report.verdict.cause.empty() &&
+                               report.verdict.headline.find(lost_evidence_words(report)) != std::string::npos;
+  if (only_in_verdict) return;
+  const std::size_t shown = std::min(report.lost.size(), max_lost);
+  for (std::size_t i = 0; i < shown; ++i)
+    page.text(page.paint.warning("Lost: "), plain_line(lost_evidence_words(report.lost[i])), 2);
+  const auto more = static_cast<std::int64_t>(report.lost.size() - shown) + report.more_lost;
+  if (more > 0) page.text(page.paint.warning("Lost: "), fmt::format("{} more", count_text(more)), 2);
 }
 
 void add_notes(Page& page, const Report& report, std::size_t max_notes) {

@@ -24,7 +24,8 @@ constexpr std::size_t max_shown_runs = 4;  ///< the last ones
 constexpr std::size_t max_further = 2;     ///< failures other than that of the verdict
 constexpr std::size_t max_reasons = 2;     ///< of the first cause
 constexpr std::size_t max_notes = 2;       ///< errors and warnings
-constexpr double min_candidate = 0.1;      ///< minimum probability of a second cause whose reason is printed
+constexpr std::size_t max_lost = 4;
+constexpr double min_candidate = 0.1;  ///< minimum probability of a second cause whose reason is printed
 
 /// Failures that are no consequence of an earlier one.
 std::vector<const ReportIncident*> root_incidents(const Report& report) {
@@ -287,6 +288,7 @@ void add_brief(Page& page, const Report& report) {
     add_why(page, report);
     add_wrong_advice(page, report);
   }
+  add_lost(page, report, max_lost);
   add_notes(page, report, max_notes);
 }
 

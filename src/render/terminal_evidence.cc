@@ -273,7 +273,7 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
     const ReportRun& run = report.runs[i];
     page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_location(run, in_one_log),
                                                               run.outcome == Outcome::oom            ? "out of memory, "
-                                                              : run.outcome == Outcome::possible_oom ? "killed, "
+                                                              : run.outcome == Outcome::possible_oom ? "possible OOM, "
                                                                                                      : "",
                                                               plain_line(run.headline)));
   }
@@ -289,6 +289,7 @@ void add_evidence(Page& page, const Report& report) {
   add_causes(page, report);
   page.blank();
   for (const HeldBack& advice : report.held_back) add_held_back(page, advice);
+  add_lost(page, report, all);
   add_notes(page, report, all);
 }
 

@@ -11,7 +11,7 @@
 
 namespace oomdoctor::terminal {
 
-/// As a number of runs or notes: no limit.
+/// As a number of runs, notes or lost evidence: no limit.
 inline constexpr std::size_t all = static_cast<std::size_t>(-1);
 
 /// Everything above the verdict: of the short report, and of the verbose one.
@@ -21,6 +21,7 @@ void add_evidence(Page& page, const Report& report);
 void add_inputs(Page& page, const Report& report);
 void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< if the log contains several
 void add_held_back(Page& page, const HeldBack& advice);
+void add_lost(Page& page, const Report& report, std::size_t max_lost);  ///< unless the verdict shows it
 void add_notes(Page& page, const Report& report,
                std::size_t max_notes);  ///< errors and warnings; with `all`, also plain notes
 

@@ -50,6 +50,8 @@ class Assembler {
     r.questions = diagnosis_.questions;
     const Coverage& coverage = scan_.coverage;
     r.coverage = {coverage.lines, coverage.claimed, {coverage.by_parser.begin(), coverage.by_parser.end()}};
+    for (const LostEvidence& lost : scan_.lost) r.lost.push_back(lost_evidence(lost));
+    r.more_lost = scan_.more_lost;
     for (const auto* notes : {&scan_.notes, &analysis_.notes})
       for (const Note& n : *notes)
         r.notes.push_back(
@@ -97,6 +99,14 @@ class Assembler {
     at.end_column = e.span.end_column;
     at.lead = e.lead;
     return at;
+  }
+
+  ReportLostEvidence lost_evidence(const LostEvidence& lost) const {
+    ReportLostEvidence r{lost.what, lost.why, lost.path, std::nullopt};
+    if (!lost.at) return r;
+    r.location = location(*lost.at);
+    if (r.path.empty()) r.path = r.location->path;
+    return r;
   }
 
   /// The lines of these facts, without duplicates.

@@ -98,6 +98,21 @@ Finding risk(const Report& report) {
   return finding;
 }
 
+Finding loss(const Report& report) {
+  const ReportLostEvidence& first = report.lost.front();
+  Finding finding;
+  finding.rule = "undetermined";
+  finding.level = "warning";
+  finding.title = "Evidence is lost";
+  finding.text = capitalised(lost_evidence_words(report));
+  finding.file = first.path.empty() && !report.inputs.empty() ? report.inputs.front().path : first.path;
+  if (first.location) {
+    finding.line = first.location->line;
+    add_log_lines(finding, {*first.location});
+  }
+  return finding;
+}
+
 }  // namespace
 
 std::vector<Finding> findings(const Report& report) {
@@ -105,6 +120,7 @@ std::vector<Finding> findings(const Report& report) {
   for (const auto& incident : report.incidents)
     if (!incident.follows) all.push_back(failure(report, incident));
   if (report.verdict.outcome == Outcome::at_risk) all.push_back(risk(report));
+  if (!report.lost.empty()) all.push_back(loss(report));
   std::map<std::string, int> seen;
   for (auto& finding : all) {
     finding.line = std::max<std::int64_t>(finding.line, 1);

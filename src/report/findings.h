@@ -11,7 +11,7 @@ namespace oomdoctor {
 
 /// One entry of a CI report.
 struct Finding {
-  const ReportIncident* incident = nullptr;  ///< null for a risk; points into the report
+  const ReportIncident* incident = nullptr;  ///< null for a risk and for lost evidence; points into the report
   std::string rule;                          ///< a cause id, or "undetermined"
   std::string level;                         ///< "error" if the failure ended the run, else "warning"
   std::string title;  ///< for example "GPU 0 ran out of memory at step 1000, in the backward pass"
@@ -22,7 +22,8 @@ struct Finding {
   std::string fingerprint;    ///< unique in the report
 };
 
-/// Root causes in the order of the report, then a risk if the outcome is "at_risk". Consequences are left out.
+/// Root causes in the order of the report, then a risk if the outcome is "at_risk", then lost evidence. Consequences
+/// are left out.
 std::vector<Finding> findings(const Report& report);
 
 /// The verdict in a few lines: the headline, the reason, the first fix.

@@ -68,6 +68,7 @@ class Headline {
       const std::string run = runs == 1 ? "the run" : fmt::format("{} runs; the last", runs);
       return fmt::format("{} ended with {}{}{}", run, end_words(*verdict_.end), step, after_semicolon(earlier));
     }
+    if (is_open()) return fmt::format("{}; {}", lost_evidence_words(report_), of_rest());
     if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
     if (runs == 1) return of_run();
     const std::size_t judged = analysis_.runs.judged + 1;
@@ -78,8 +79,29 @@ class Headline {
  private:
   std::string of_unreadable() const {
     const Input& first = scan_.inputs.front();
-    if (scan_.inputs.size() > 1) return fmt::format("none of the {} files is text", scan_.inputs.size());
+    const bool any = std::any_of(scan_.inputs.begin(), scan_.inputs.end(),
+                                 [](const Input& input) { return input.unreadable.empty(); });
+    if (any) {
+      const std::string lines = plural(scan_.coverage.lines, "line", "lines");
+      return fmt::format("no known format in {}{}", lines, after_semicolon(lost_evidence_words(report_)));
+    }
+    if (scan_.inputs.size() > 1) return fmt::format("none of the {} files could be read", scan_.inputs.size());
     return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);
+  }
+
+  /// True if only the lost evidence makes the outcome a possible failure.
+  bool is_open() const {
+    return verdict_.outcome == Outcome::possible_oom && analysis_.runs.outcome != Outcome::possible_oom;
+  }
+
+  /// What was read, where evidence is lost.
+  std::string of_rest() const {
+    if (analysis_.facts.is_true("run.at_risk") || analysis_.facts.is_true("run.scarce")) return of_risk();
+    if (analysis_.runs.outcome == Outcome::ended_otherwise) return "the log shows " + end_words(*verdict_.end);
+    if (analysis_.runs.overcome) return earlier_failures(analysis_.runs) + ", the last one got further";
+    if (analysis_.runs.outcome == Outcome::handled_oom) return "the log shows an OOM that the program survived";
+    return fmt::format("no memory failure in the {} that could be read{}",
+                       plural(scan_.coverage.lines, "line", "lines"), after_semicolon(growing_series_words(report_)));
   }
 
   std::string of_run() const {
@@ -88,9 +110,8 @@ class Headline {
   }
 
   std::string of_clear_run() const {
-    const bool cut = std::any_of(scan_.inputs.begin(), scan_.inputs.end(), [](const Input& i) { return i.truncated; });
-    return fmt::format("no memory failure in {} lines{}{}", scan_.coverage.lines,
-                       cut ? "; the rest of the log is missing" : "", after_semicolon(growing_series_words(report_)));
+    return fmt::format("no memory failure in {} lines{}", scan_.coverage.lines,
+                       after_semicolon(growing_series_words(report_)));
   }
 
   std::string of_risk() const {

@@ -67,7 +67,7 @@ void fields(auto& field, Is<ReportRun> auto& of) {
   field("path", of.path);
   field("first_line", of.first_line, {.minimum = 1});
   field("last_line", of.last_line, {.minimum = 1});
-  field("outcome", of.outcome, {.values = {"oom", "possible_oom", "handled_oom", "ended_otherwise", "no_oom"}});
+  field("outcome", of.outcome, {.values = outcomes});
   field("end", of.end);
   field("headline", of.headline);
 }
@@ -353,6 +353,14 @@ void fields(auto& field, Is<ReportNote> auto& of) {
   field("location", of.location);
 }
 
+void fields(auto& field, Is<ReportLostEvidence> auto& of) {
+  field.type("lost_evidence", "could not be kept, opened, read or judged");
+  field("what", of.what);
+  field("why", of.why);
+  field("path", of.path, if_any);
+  field("location", of.location);
+}
+
 void fields(auto& field, Is<ReportCoverage> auto& of) {
   field("lines", of.lines, as_count);
   field("claimed", of.claimed, as_count);
@@ -396,6 +404,10 @@ void fields(auto& field, Is<Report> auto& of) {
   field("held_back", of.held_back, {.description = "popular or printed advice that does not help here"});
   field("questions", of.questions, {.description = "what would settle it"});
   field("coverage", of.coverage);
+  field("lost", of.lost,
+        {.description = "evidence that could not be kept, opened, read or judged; with it, the outcome is never no_oom",
+         .optional = true});
+  field("more_lost", of.more_lost, {.optional = true, .minimum = 1});
   field("notes", of.notes);
   field("why_not", of.why_not);
   field("trace", of.trace, if_any);

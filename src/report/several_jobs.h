@@ -25,6 +25,9 @@ class SeveralJobs {
   std::vector<ReportRun> runs_;
   std::map<std::size_t, ReportInput> inputs_;
   ReportCoverage coverage_;
+  std::vector<ReportLostEvidence> lost_;
+  std::int64_t more_lost_ = 0;
+  bool unread_ = false;            ///< the logs of a job are lost
   std::size_t out_of_memory_ = 0;  ///< number of jobs
 };
 

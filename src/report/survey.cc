@@ -168,7 +168,7 @@ std::vector<SurveyWeek> weeks_of(const std::vector<SurveyJob>& jobs) {
     if (!time) continue;
     SurveyWeek& week = week_at(*time);
     ++week.jobs;
-    if (is_memory_failure(job.outcome)) add(week.failed, job);
+    if (is_memory_failure(job)) add(week.failed, job);
   }
   std::vector<SurveyWeek> weeks;
   std::int64_t next = 0;
@@ -231,7 +231,7 @@ SurveyOffender offender_of(const std::vector<const SurveyJob*>& jobs) {
 std::vector<SurveyOffender> offenders_of(const std::vector<SurveyJob>& jobs) {
   std::map<std::string, std::vector<const SurveyJob*>> by_fingerprint;
   for (const SurveyJob& job : jobs)
-    if (is_memory_failure(job.outcome) && !job.fingerprint.empty() && !(job.cause_title.empty() && job.place.empty()))
+    if (is_memory_failure(job) && !job.fingerprint.empty() && !(job.cause_title.empty() && job.place.empty()))
       by_fingerprint[job.fingerprint].push_back(&job);
   std::vector<SurveyOffender> offenders;
   for (const auto& [fingerprint, same] : by_fingerprint)
@@ -252,7 +252,9 @@ void add_to_group(std::vector<SurveyGroup>& groups, const std::string& id, const
 
 }  // namespace
 
-bool is_memory_failure(Outcome outcome) { return outcome == Outcome::oom || outcome == Outcome::possible_oom; }
+bool is_memory_failure(const SurveyJob& job) {
+  return job.outcome == Outcome::oom || (job.outcome == Outcome::possible_oom && !job.failure.empty());
+}
 
 SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const Analysis& analysis) {
   SurveyJob job;
@@ -278,7 +280,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   job.place = place_of(failure->frame);
   job.failure = failure_words(*failure);
   job.failed_at = date_of(failure->time);
-  if (is_memory_failure(job.outcome)) set_lost_time(job, scan, scan.incidents.at(*analysis.primary), failure->phase);
+  if (is_memory_failure(job)) set_lost_time(job, scan, scan.incidents.at(*analysis.primary), failure->phase);
   return job;
 }
 
@@ -292,7 +294,7 @@ Survey make_survey(std::vector<SurveyJob> jobs, std::vector<ReportNote> notes) {
   for (const SurveyJob& job : jobs) {
     add(survey.all, job);
     add_to_group(survey.outcomes, std::string(to_string(job.outcome)), "", job);
-    if (!is_memory_failure(job.outcome)) continue;
+    if (!is_memory_failure(job)) continue;
     add(survey.failed, job);
     survey.undated += !time_of(job);
     add_to_group(survey.causes, job.cause, job.cause_title, job);

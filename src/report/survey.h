@@ -10,7 +10,7 @@
 namespace oomdoctor {
 
 /// True if the job ran out of memory, or probably did. The totals of failures count these jobs.
-bool is_memory_failure(Outcome outcome);
+bool is_memory_failure(const SurveyJob& job);
 
 /// The line of one job, without its user. `report` must be the report of `scan` and `analysis`.
 ///

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -24,9 +25,25 @@ std::string lost_words(const SurveySums& sums) {
   return fmt::format("{} (known for {} of {})", text, count_text(sums.timed), plural(sums.jobs, "job", "jobs"));
 }
 
+namespace {
+
+/// The jobs of which evidence is lost, or in which nothing was recognised.
+std::int64_t jobs_without_verdict(const Survey& survey) {
+  return std::count_if(survey.jobs.begin(), survey.jobs.end(), [](const SurveyJob& job) {
+    return job.outcome == Outcome::unrecognised || (job.outcome == Outcome::possible_oom && job.failure.empty());
+  });
+}
+
+}  // namespace
+
 std::string survey_headline(const Survey& survey) {
   const std::int64_t all = survey.all.jobs, failed = survey.failed.jobs;
-  if (failed == 0) return fmt::format("None of {} ran out of memory", plural(all, "job", "jobs"));
+  if (failed == 0) {
+    const std::int64_t open = jobs_without_verdict(survey);
+    if (open == 0) return fmt::format("None of {} ran out of memory", plural(all, "job", "jobs"));
+    return fmt::format("No memory failure in {} of {}; {} could not be judged", count_text(all - open),
+                       plural(all, "job", "jobs"), count_text(open));
+  }
   return fmt::format("{} of {} ran out of memory ({})", count_text(failed), plural(all, "job", "jobs"),
                      percent_text(static_cast<double>(failed) / static_cast<double>(all)));
 }

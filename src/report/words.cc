@@ -71,7 +71,7 @@ bool are_names_enough(const Report& report) {
 std::string outcome_words(Outcome outcome) {
   switch (outcome) {
     case Outcome::unrecognised:
-      return "NOTHING COULD BE READ";
+      return "NOTHING RECOGNISED";
     case Outcome::no_oom:
       return "NO SIGN OF MEMORY FAILURE";
     case Outcome::ended_otherwise:
@@ -157,11 +157,30 @@ std::string shape_words(std::string_view shape) {
   return look_up(table, shape);
 }
 
-std::string retry_words(const Retry& retry) {
+std::string retry_words(const Verdict& verdict) {
+  const Retry& retry = verdict.retry;
+  if (retry.decision.empty() || verdict.outcome == Outcome::unrecognised) return "";
   if (retry.decision == "stop") return "no: the same run would fail again";
   if (retry.decision == "retry_unchanged") return "yes, unchanged: memory is not the problem";
-  if (retry.decision == "unknown") return "memory was not the problem";
+  if (retry.decision == "unknown")
+    return verdict.outcome == Outcome::possible_oom ? "unclear: evidence is lost" : "memory was not the problem";
   return retry.change.empty() ? "yes, after a change" : "yes, after a change: " + retry.change;
+}
+
+std::string lost_evidence_words(const ReportLostEvidence& lost) {
+  const std::string where = lost.location ? place(*lost.location) : "";
+  std::string text = lost.what;
+  if (where.empty() && !lost.path.empty()) text += " " + lost.path;
+  if (!lost.why.empty() || !where.empty())
+    text += fmt::format(" ({}{}{})", lost.why, lost.why.empty() || where.empty() ? "" : "; ", where);
+  return text;
+}
+
+std::string lost_evidence_words(const Report& report) {
+  if (report.lost.empty()) return "";
+  const auto more = static_cast<std::int64_t>(report.lost.size() - 1) + report.more_lost;
+  const std::string text = "lost: " + lost_evidence_words(report.lost.front());
+  return more == 0 ? text : fmt::format("{} and {} more", text, count_text(more));
 }
 
 std::string series_name(const ReportSeries& series) {

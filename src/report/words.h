@@ -13,9 +13,13 @@ namespace oomdoctor {
 std::string outcome_words(Outcome outcome);  ///< for example "OUT OF MEMORY"
 /// RunEnd::kind in words, for example "a time limit"; more exact if the line contains a known word.
 std::string_view ending_words(std::string_view kind, std::string_view line);
-std::string phase_words(std::string_view phase);      ///< for example "in the backward pass"; "" for ""
-std::string shape_words(std::string_view shape);      ///< for example "grows faster and faster"
-std::string retry_words(const Retry& retry);          ///< for example "no: the same run would fail again"
+std::string phase_words(std::string_view phase);  ///< for example "in the backward pass"; "" for ""
+std::string shape_words(std::string_view shape);  ///< for example "grows faster and faster"
+std::string retry_words(const Verdict& verdict);  ///< "no: the same run would fail again"; "" without any advice
+/// For example "the log b.log (Permission denied)".
+std::string lost_evidence_words(const ReportLostEvidence& lost);
+/// The first of the lost evidence, and how much more there is; "" if nothing is lost.
+std::string lost_evidence_words(const Report& report);
 std::string series_name(const ReportSeries& series);  ///< for example "allocated", "allocated, rank 3"
 std::string saving_words(const ReportFix& fix);       ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
 

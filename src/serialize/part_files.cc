@@ -58,17 +58,33 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
     }
   }
   if (parts_.empty() && first_problem_) throw Error(*first_problem_);
-  // A log may be in several parts, because a task ran twice. If the lines differ, the smallest one stays, so that the
-  // result does not depend on the order of the files.
+  // A log may be in several parts, because a task ran twice. If the lines differ, one that can be read stays, of
+  // several the smallest one, so that the result does not depend on the order of the files.
   std::stable_sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.id < b.id; });
   std::vector<Part> once;
   for (Part& part : parts_) {
     if (once.empty() || !(once.back().id == part.id))
       once.push_back(std::move(part));
-    else if (text_of(part) < text_of(once.back()))
+    else if (is_better(part, once.back()))
       once.back() = std::move(part);
   }
   parts_ = std::move(once);
+}
+
+/// Of two parts of one log.
+bool PartFiles::is_better(const Part& part, const Part& known) const {
+  const std::string text = text_of(part), other = text_of(known);
+  if (text == other) return false;
+  const auto is_whole = [&](const std::string& line, const Part& of) {
+    try {
+      read_part(line, where(of));
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  const bool whole = is_whole(text, part), other_whole = is_whole(other, known);
+  return whole != other_whole ? whole : text < other;
 }
 
 void PartFiles::left_out(const Error& error) {
@@ -161,7 +177,7 @@ ScanResult PartFiles::read(std::size_t log) const {
     nothing.inputs.emplace_back();
     nothing.inputs.front().path = parts_[log].id.path;
     nothing.inputs.front().unreadable = lost;
-    nothing.notes.push_back({Severity::warning, left_out_words(error.what()), {}});
+    nothing.lose({.what = "the part of the log", .why = error.what(), .path = parts_[log].id.path});
     return nothing;
   }
 }

@@ -34,7 +34,7 @@ class PartFiles {
   std::size_t size() const { return parts_.size(); }
   /// The line of the log's part as it was written. Thread-safe. Throws Error if the file changed.
   std::string line(std::size_t log) const;
-  /// The case of the log. A part that cannot be read gives a case with an unreadable input and a note.
+  /// The case of the log. A part that cannot be read gives a case that says so.
   ScanResult read(std::size_t log) const;
   /// The reason why read() fails for this log; nullopt if it does not.
   std::optional<Error> find_problem(std::size_t log) const;
@@ -48,6 +48,7 @@ class PartFiles {
   };
   void find_in(std::size_t file);
   void left_out(const Error& error);
+  bool is_better(const Part& part, const Part& known) const;
   ScanResult read_checked(std::size_t log) const;
   std::string text_of(const Part& part) const;
   std::string where(const Part& part) const;

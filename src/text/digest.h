@@ -3,14 +3,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace oomdoctor {
 
-/// The 128-bit XXH3 hash, as 32 hexadecimal digits. Not collision-resistant against attackers.
+/// The 128-bit XXH3 hash, as 32 hexadecimal digits. Not collision-resistant against attackers. Of a long run of zero
+/// bytes, only the length counts, so that a hole in a file need not be read.
 std::string digest_of_text(std::string_view text);
 
-/// The same for the stored bytes of a file. Throws Error if the file is unreadable, or cannot be read twice (a pipe, a
-/// terminal).
-std::string digest_of_file(const std::string& path);
+/// The same for the bytes of a file, and of the files that continue it. Throws Error if a file is unreadable, or cannot
+/// be read twice (a pipe, a terminal).
+std::string digest_of_file(const std::string& path, const std::vector<std::string>& continued = {});
 
 }  // namespace oomdoctor

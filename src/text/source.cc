@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "text/archive.h"
 #include "text/screen.h"
+#include "text/sparse_file.h"
 
 namespace oomdoctor {
 namespace {
@@ -75,17 +76,6 @@ class Utf16Decoder {
   unsigned high_ = 0;
 };
 
-/// True if more than a twentieth of the first bytes is neither printable nor a usual control character of terminals.
-bool is_binary(std::string_view first) {
-  constexpr std::size_t look = 4096, least = 32;
-  constexpr std::string_view usual = "\t\n\r\x1B\b\f\a";
-  first = first.substr(0, look);
-  const auto odd = std::count_if(first.begin(), first.end(), [&](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && usual.find(c) == usual.npos) || c == 0x7F;
-  });
-  return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
-}
-
 /// Suggests a similar name from the folder of a missing file.
 std::string missing_file_help(const std::string& path) {
   namespace fs = std::filesystem;
@@ -100,7 +90,25 @@ std::string missing_file_help(const std::string& path) {
   return near.empty() ? "" : "did you mean '" + (p.has_parent_path() ? (p.parent_path() / near).string() : near) + "'?";
 }
 
+/// Opens a file for reading. Throws FileError.
+int open_file(const std::string& path) {
+  const int file = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (file < 0)
+    throw FileError("cannot open '" + path + "'", std::strerror(errno), errno == ENOENT ? missing_file_help(path) : "");
+  return file;
+}
+
 }  // namespace
+
+bool is_binary(std::string_view first) {
+  constexpr std::size_t look = 4096, least = 32;
+  constexpr std::string_view usual = "\t\n\r\x1B\b\f\a";
+  first = first.substr(0, look);
+  const auto odd = std::count_if(first.begin(), first.end(), [&](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && usual.find(c) == usual.npos) || c == 0x7F;
+  });
+  return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
+}
 
 struct Source::Impl {
   std::string name;
@@ -108,9 +116,12 @@ struct Source::Impl {
   bool owned = false;
   std::string text;  // of_text
   std::size_t taken = 0;
-  Reader reader;  // of_reader
-  i64 bytes = 0;
-  std::optional<i64> size;  ///< size of a file when it was opened
+  Reader reader;                       // of_reader
+  std::vector<std::string> continued;  ///< files that are still to be read
+  SparseFile sparse;
+  i64 bytes = 0, holes = 0;
+  std::string failure;      ///< of a read after the first one
+  std::optional<i64> size;  ///< size of a file when it was opened, after those before it
   bool begun = false, ended = false, binary = false;
   std::unique_ptr<Archive> archive;
   std::string_view inner;  // the packer of the unpacked text, or of an unsupported compression
@@ -124,20 +135,46 @@ struct Source::Impl {
 
   /// Hints for the kernel, which may ignore them.
   void prepare(const struct stat& about) {
-    if (S_ISREG(about.st_mode)) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL), size = about.st_size;
+    if (S_ISREG(about.st_mode)) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL), size = bytes + about.st_size;
     if (S_ISFIFO(about.st_mode)) ::fcntl(fd, F_SETPIPE_SZ, pipe_size);
+    sparse = SparseFile(fd);
+  }
+
+  /// Goes on with the next file; false if there is none.
+  bool open_next() {
+    if (continued.empty()) return false;
+    const std::string path = std::move(continued.front());
+    continued.erase(continued.begin());
+    const int next = open_file(path);
+    if (owned) ::close(fd);
+    fd = next;
+    owned = true;
+    struct stat about {};
+    if (::fstat(fd, &about) == 0) prepare(about);
+    return true;
   }
 
   /// Fills `to`; less only at the end. A terminal or pipe returns what it has, and ends only once.
   std::size_t take(char* to, std::size_t n) {
     std::size_t got = 0;
     while (got < n && !ended) {
-      const std::size_t more = take_some(to + got, n - got);
+      const std::size_t more = take_or_fail(to + got, n - got);
       ended = more == 0;
       got += more;
+      bytes += static_cast<i64>(more);
     }
-    bytes += static_cast<i64>(got);
     return got;
+  }
+
+  /// What was read before a failure counts.
+  std::size_t take_or_fail(char* to, std::size_t n) {
+    try {
+      return take_some(to, n);
+    } catch (const FileError& error) {
+      if (bytes == 0) throw;
+      failure = error.reason();
+      return 0;
+    }
   }
 
   std::size_t take_some(char* to, std::size_t n) {
@@ -148,9 +185,15 @@ struct Source::Impl {
       taken += n;
       return n;
     }
-    const ssize_t got = uninterrupted([&] { return ::read(fd, to, n); });
-    if (got < 0) throw Error("cannot read '" + name + "': " + std::strerror(errno));
-    return static_cast<std::size_t>(got);
+    do {
+      const i64 hole = sparse.skip_hole();
+      holes += hole, bytes += hole;
+      const std::size_t most = static_cast<std::size_t>(std::min<i64>(sparse.readable(), static_cast<i64>(n)));
+      const ssize_t got = uninterrupted([&] { return ::read(fd, to, most); });
+      if (got < 0) throw FileError("cannot read '" + name + "'", std::strerror(errno));
+      if (got > 0) return sparse.advance(got), static_cast<std::size_t>(got);
+    } while (open_next());
+    return 0;
   }
 
   std::size_t unpacked(char* to, std::size_t n) { return archive ? archive->read(to, n) : take(to, n); }
@@ -187,7 +230,8 @@ struct Source::Impl {
   /// the file's size shows whether it has grown.
   std::size_t room_for(std::size_t wanted) const {
     if (!size || archive) return wanted;
-    return std::min(wanted, static_cast<std::size_t>(std::max<i64>(*size - bytes, 0)) + 1);
+    const i64 rest = std::max<i64>(*size - bytes, 0) + (continued.empty() ? 0 : static_cast<i64>(wanted));
+    return std::min(wanted, static_cast<std::size_t>(rest) + 1);
   }
 
   bool read(TextBuffer& out, std::size_t wanted) {
@@ -249,20 +293,18 @@ Source::Source(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Source::Source(Source&&) noexcept = default;
 Source::~Source() = default;
 
-Source Source::open(const std::string& path) {
+Source Source::open(const std::string& path, std::vector<std::string> continued) {
   auto impl = std::make_unique<Impl>();
   impl->name = path == "-" ? "<stdin>" : path;
+  impl->continued = std::move(continued);
   struct stat about {};
   if (path == "-") {
     impl->fd = STDIN_FILENO;
     if (::fstat(impl->fd, &about) == 0) impl->prepare(about);
     return Source(std::move(impl));
   }
-  impl->fd = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  impl->fd = open_file(path);
   impl->owned = true;
-  if (impl->fd < 0)
-    throw Error("cannot open '" + path + "': " + std::strerror(errno), {},
-                errno == ENOENT ? missing_file_help(path) : "");
   if (::fstat(impl->fd, &about) == 0 && S_ISDIR(about.st_mode))
     throw Error("'" + path + "' is a folder", {}, "name the log files in it, for example " + path + "/*.log");
   impl->prepare(about);
@@ -286,12 +328,17 @@ Source Source::of_reader(std::string name, Reader reader) {
 bool Source::read(TextBuffer& out, std::size_t wanted) { return impl_->read(out, wanted); }
 
 const std::string& Source::name() const { return impl_->name; }
+i64 Source::holes() const { return impl_->holes; }
 i64 Source::bytes() const { return impl_->bytes; }
 const std::string& Source::encoding() const { return impl_->encoding; }
 std::string_view Source::compression() const {
   return to_string(impl_->archive ? impl_->archive->packing() : Packing::none);
 }
-bool Source::truncated() const { return impl_->archive && impl_->archive->truncated(); }
+bool Source::truncated() const { return !impl_->failure.empty() || (impl_->archive && impl_->archive->truncated()); }
+std::string Source::missing_because() const {
+  if (!impl_->failure.empty()) return impl_->failure;
+  return truncated() ? "the archive " + impl_->archive->damage() : "";
+}
 std::string Source::unreadable() const {
   if (!impl_->inner.empty() && !impl_->archive) return "packed with " + std::string(impl_->inner);
   if (impl_->begun && impl_->bytes == 0) return "empty";
@@ -299,7 +346,7 @@ std::string Source::unreadable() const {
 }
 std::string Source::damage() const {
   const Impl& in = *impl_;
-  if (in.archive && !in.archive->damage().empty()) return in.name + " " + in.archive->damage();
+  if (in.archive && !in.archive->damage().empty() && !truncated()) return in.name + " " + in.archive->damage();
   if (in.inner.empty()) return "";
   const std::string inner(in.inner);
   return in.archive ? in.name + " holds an archive of " + inner + ", which is not unpacked"

@@ -7,17 +7,22 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "text/text_buffer.h"
 
 namespace oomdoctor {
 
+/// True if more than a twentieth of the first bytes is neither printable nor a usual control character of terminals.
+bool is_binary(std::string_view first);
+
 /// One input. Movable; owns its file descriptor.
 class Source {
  public:
-  /// "-" is standard input. Throws Error if the input cannot be opened or is a folder.
-  static Source open(const std::string& path);
+  /// "-" is standard input. The files of `continued` follow without a break: the pieces of a log that its writer cut.
+  /// Throws Error if the input cannot be opened or is a folder.
+  static Source open(const std::string& path, std::vector<std::string> continued = {});
   static Source of_text(std::string name, std::string text);
   /// Reads with a function: it fills a buffer of `size` bytes, and returns how many it filled, 0 at the end.
   using Reader = std::function<std::size_t(char* buffer, std::size_t size)>;
@@ -26,20 +31,25 @@ class Source {
   ~Source();
 
   /// Appends about `wanted` bytes of text to `out`; false at the end. Waits for a slow writer until it has them.
-  /// Different threads may call it, but not at the same time. Throws Error if reading fails.
+  /// Different threads may call it, but not at the same time. Throws Error if the first read fails. After a later
+  /// failure the input ends, and failure() is known.
   bool read(TextBuffer& out, std::size_t wanted);
 
   const std::string& name() const;
+  i64 holes() const;  ///< bytes that were never written to the file; they were skipped, and bytes() contains them
   i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input
   const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch)
 
   std::string_view compression() const;  ///< "", "gzip", "zstd"
   // Known at the end:
-  bool truncated() const;  ///< the text is incomplete: the archive ended early, was damaged or too large
+  bool truncated()
+      const;  ///< the text is incomplete: a read failed, or the archive ended early, was damaged or too large
+  /// Why the rest of the input is missing if truncated(): "Input/output error", or a sentence about the archive.
+  std::string missing_because() const;
   /// Why the input is unreadable: "empty", "packed with xz", "a binary file"; "" for text. Pieces of unreadable input
   /// may still be read.
   std::string unreadable() const;
-  /// The damage of the archive, or its unsupported compression: a sentence without a full stop, or "".
+  /// What else is odd about the archive, or its unsupported compression: a sentence without a full stop, or "".
   std::string damage() const;
 
  private:

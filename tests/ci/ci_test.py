@@ -120,7 +120,8 @@ class GitHub(Case):
         self.assertEqual(sorted(values), ["cause", "html", "retry", "sarif", "verdict"])
         self.assertNotEqual(output.split("\n")[0], self.run_here("train.log")[2].split("\n")[0])
         self.assertEqual(sum(line.startswith("::") for line in done.stdout.splitlines()), 1)
-        self.assertTrue(done.stdout.startswith("::error file=train.py,line=88,"))
+        self.assertIn("\n::error file=train.py,line=88,", done.stdout)
+        self.assertLess(done.stdout.index("OUT OF MEMORY"), done.stdout.index("::error"))  # the verdict comes first
 
     def test_a_log_gives_no_commands(self):
         evil = "::error::pwned ##[group]x ::set-output name=x::y +++ x\x1b]0;t\x07\u202e ]]> <script>"
@@ -209,6 +210,40 @@ class Search(Case):
         done = self.run_in("none")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertEqual(done.stderr.splitlines()[0], "oomdoctor: no log found")
+
+
+class FilesThatFail(Case):
+    """A report that cannot be written is a note: the verdict is printed, the rest is written, the status stays 0."""
+
+    def test_the_folder_of_the_reports(self):
+        (self.folder / "oomdoctor-out").write_text("a file")
+        summary = self.folder.parent / "summary"
+        done = self.run_in("github", "train.log", GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(self.folder / "no" / "output"))
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("OUT OF MEMORY", done.stdout)
+        self.assertIn("::error file=train.py", done.stdout)
+        self.assertIn("OUT OF MEMORY", summary.read_text())
+        self.assertEqual(len(re.findall("cannot (?:write|create)", done.stderr)), 2, done.stderr)
+        self.assertEqual(self.run_in("none", "--fail-on", "error", "train.log").returncode, 1)
+
+    def test_one_report(self):
+        (self.folder / "oomdoctor-out" / "report.html").mkdir(parents=True)
+        output = self.folder.parent / "output"
+        done = self.run_in("github", "train.log", GITHUB_OUTPUT=str(output))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(sorted(p.name for p in (self.folder / "oomdoctor-out").iterdir() if p.is_file()),
+                         [name for name in FILES if name != "report.html"])
+        values = dict(re.findall(r"^(\w+)<<(?:\S+)\n(.*)$", output.read_text(), re.M))
+        self.assertEqual((values["html"], values["sarif"]), ("", "oomdoctor-out/oomdoctor.sarif"))
+
+    def test_standard_output(self):
+        environment = {**os.environ, **SYSTEMS["none"]}
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([BINARY, "ci", "train.log"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL, env=environment, timeout=60)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"cannot write to standard output: No space left on device", done.stderr)
+        self.assertEqual(sorted(self.reports()), FILES)
 
 
 class Redaction(Case):

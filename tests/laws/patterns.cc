@@ -88,7 +88,7 @@ TEST_CASE("each example emits something", "[law]") {
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
       const ScanResult c = scan_text(std::string(p.example));
-      CHECK(c.incidents.size() + c.series.size() + c.settings.size() + c.remarks.size() +
+      CHECK(c.incidents.size() + c.series.size() + c.settings.size() + c.remarks.size() + c.lost.size() +
                 static_cast<std::size_t>(c.progress_lines) >
             0);
     }

@@ -230,9 +230,11 @@ TEST_CASE("scanning an archive gives the same result as scanning its text", "[ar
     CHECK_FALSE(scan.inputs[0].truncated);
     const ScanResult cut = testing::scan_text(packed.substr(0, packed.size() / 2));
     CHECK(cut.inputs[0].truncated);
-    REQUIRE(cut.notes.size() == 1);
-    CHECK(cut.notes[0].severity == Severity::warning);
-    CHECK(holds(cut.notes[0].text, "test.log ends early, after byte " + std::to_string(packed.size() / 2)));
+    CHECK(cut.notes.empty());
+    REQUIRE(cut.lost.size() == 1);
+    CHECK(cut.lost[0].what == "the rest of the log");
+    CHECK(cut.lost[0].path == "test.log");
+    CHECK(holds(cut.lost[0].why, "the archive ends early, after byte " + std::to_string(packed.size() / 2)));
   }
 }
 

@@ -242,7 +242,7 @@ TEST_CASE("two paths with the same content are two logs, one path read twice is 
 TEST_CASE("an error about a truncated file of parts names the line", "[partial]") {
   const testing::TemporaryFolder folder;
   const std::string line = partial_line({"a.log", "d"}, scan_one("a.log", "step 1 | allocated 3.000 GiB\n"));
-  const std::string path = folder.write("cut.jsonl", line + "\n" + line.substr(0, line.size() - 20));
+  const std::string cut = line.substr(0, line.size() - 20), path = folder.write("cut.jsonl", "\n" + cut);
   try {
     merge({path});
     FAIL();
@@ -250,7 +250,14 @@ TEST_CASE("an error about a truncated file of parts names the line", "[partial]"
     CHECK(std::string(error.what()) == path + ":2: this is no part of a case: it is no whole line of JSON");
   }
   CHECK_THROWS_AS(merge({path + ".absent"}), Error);
-  CHECK(merge({folder.write("empty.jsonl", "")}).inputs.empty());
+  for (const std::string& both : {line + "\n" + cut, cut + "\n" + line}) {  // two parts of one log: the whole one stays
+    const Report report = merge({folder.write("both.jsonl", both)});
+    CHECK(report.inputs.size() == 1);
+    CHECK(report.lost.empty());
+  }
+  const Report nothing = merge({folder.write("empty.jsonl", "")});
+  CHECK(nothing.inputs.empty());
+  CHECK(nothing.verdict.outcome == Outcome::possible_oom);
 }
 
 }  // namespace oomdoctor

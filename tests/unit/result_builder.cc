@@ -70,23 +70,26 @@ TEST_CASE("the same message on two ranks is two failures", "[case_builder]") {
 }
 
 TEST_CASE("a log reports what was lost of it", "[case_builder]") {
-  const std::string lost = "oomdoctor run: 123 bytes of output were lost: No space left on device\n";
-  const ScanResult found = scan_text(step(1) + lost + step(2) + lost +
-                                     "oomdoctor run: samples of GPU memory were lost: nvidia-smi did not answer\n");
+  const std::string mark = "oomdoctor run 0123456789abcdef: ";
+  const std::string lost = mark + "123 bytes of output were lost: No space left on device\n";
+  const ScanResult found = scan_text(mark + "output of the command: python train.py\n" + step(1) + lost + step(2) + lost +
+                                     mark + "samples of GPU memory were lost: nvidia-smi did not answer\n");
   REQUIRE(found.lost.size() == 3);
   CHECK(found.lost[0].what == "123 bytes of output");
   CHECK(found.lost[0].why == "No space left on device");
   CHECK_FALSE(found.lost[0].only_samples);
-  CHECK(found.lost[0].at->span.first_line == 2);
-  CHECK(found.lost[1].at->span.first_line == 4);
+  CHECK(found.lost[0].at->span.first_line == 3);
+  CHECK(found.lost[1].at->span.first_line == 5);
   CHECK(found.lost[2].only_samples);
-  CHECK(found.coverage.claimed == 5);
+  CHECK(found.coverage.claimed == 6);
+  CHECK(scan_text(step(1) + lost).lost.empty());  // a line without the mark of the first line is the program's
 }
 
 TEST_CASE("lost evidence beyond the limit is counted", "[case_builder]") {
-  std::string text;
+  const std::string mark = "oomdoctor run 0123456789abcdef: ";
+  std::string text = mark + "output of the command: python train.py\n";
   for (std::size_t i = 0; i < ScanLimits::lost + 5; ++i)
-    text += "oomdoctor run: " + std::to_string(i) + " bytes of output were lost: Input/output error\n";
+    text += mark + std::to_string(i) + " bytes of output were lost: Input/output error\n";
   const ScanResult found = scan_text(text);
   CHECK(found.lost.size() == ScanLimits::lost);
   CHECK(found.more_lost == 5);

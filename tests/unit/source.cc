@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "catch.h"
 #include "packed.h"
+#include "text/digest.h"
 #include "text_forms.h"
 
 namespace oomdoctor {
@@ -174,6 +175,74 @@ TEST_CASE("an unsupported archive is reported by name", "[source]") {
   CHECK(text.damage().empty());
 }
 
+TEST_CASE("what was read before a failure counts", "[source]") {
+  int calls = 0;
+  Source source = Source::of_reader("nfs.log", [&](char* to, std::size_t) -> std::size_t {
+    if (++calls > 2) throw FileError("cannot read 'nfs.log'", "Stale file handle");
+    std::memcpy(to, "line\n", 5);
+    return 5;
+  });
+  CHECK(all_of(source, 5) == "line\nline\n");
+  CHECK(source.truncated());
+  CHECK(source.missing_because() == "Stale file handle");
+
+  Source nothing = Source::of_reader("nfs.log", [](char*, std::size_t) -> std::size_t {
+    throw FileError("cannot read 'nfs.log'", "Stale file handle");
+  });
+  CHECK_THROWS_WITH(all_of(nothing, 5), "cannot read 'nfs.log': Stale file handle");
+}
+
+TEST_CASE("the pieces of a log are one text", "[source]") {
+  const Folder folder;
+  const std::string first = folder.file("a", "step 1\nste"), second = folder.file("b", "p 2\n");
+  Source source = Source::open(first, {second, folder.file("c", "end")});
+  CHECK(all_of(source, 3) == "step 1\nstep 2\nend");
+  CHECK(source.bytes() == 17);
+  CHECK_FALSE(source.truncated());
+  Source missing = Source::open(first, {folder.at("gone"), second});
+  CHECK(all_of(missing, 3) == "step 1\nste");
+  CHECK(missing.missing_because() == "No such file or directory");
+}
+
+TEST_CASE("the holes of a file are skipped, and zeros that are stored are not", "[source]") {
+  const Folder folder;
+  constexpr i64 far = i64{1} << 34;
+  const std::string path = folder.file("holes", "begin\n");
+  const int file = ::open(path.c_str(), O_WRONLY);
+  REQUIRE(file >= 0);
+  REQUIRE(::pwrite(file, std::string(70000, '\0').c_str(), 70000, far) == 70000);
+  REQUIRE(::pwrite(file, "end\n", 4, far + 70000) == 4);
+  REQUIRE(::ftruncate(file, 2 * far) == 0);
+  struct stat about {};
+  REQUIRE(::fstat(file, &about) == 0);
+  ::close(file);
+  if (about.st_blocks * 512 > far) return;  // a file system without holes
+  Source source = Source::open(path);
+  const std::string text = all_of(source, 1 << 20);
+  CHECK(text.size() < 1 << 20);  // holes end at blocks of the file system
+  CHECK(text.starts_with("begin\n"));
+  CHECK(text.find(std::string(70000, '\0') + "end\n") != text.npos);
+  CHECK(source.bytes() == 2 * far);
+  CHECK(source.holes() == 2 * far - static_cast<i64>(text.size()));
+}
+
+TEST_CASE("a digest does not depend on holes", "[source]") {
+  const Folder folder;
+  const std::string zeros(200000, '\0'), text = "begin\n" + zeros + "middle" + zeros;
+  const std::string stored = folder.file("stored", text), sparse = folder.file("sparse", "begin\n");
+  const int file = ::open(sparse.c_str(), O_WRONLY);
+  REQUIRE(file >= 0);
+  REQUIRE(::pwrite(file, "middle", 6, static_cast<off_t>(6 + zeros.size())) == 6);
+  REQUIRE(::ftruncate(file, static_cast<off_t>(text.size())) == 0);
+  ::close(file);
+  CHECK(digest_of_file(sparse) == digest_of_file(stored));
+  CHECK(digest_of_file(stored) == digest_of_text(text));
+  CHECK(digest_of_text(text) != digest_of_text("begin\n" + zeros + "\0middle" + zeros));
+  CHECK(digest_of_text(text) != digest_of_text(text.substr(1)));
+  const std::string one = folder.file("a", "one"), two = folder.file("b", "two");
+  CHECK(digest_of_file(one, {two}) != digest_of_file(one));
+}
+
 TEST_CASE("a damaged archive reports its size and its damage", "[source]") {
   std::string text;
   for (int i = 0; i < 60000; ++i) text += "line " + std::to_string(i * 7919) + "\n";
@@ -184,7 +253,8 @@ TEST_CASE("a damaged archive reports its size and its damage", "[source]") {
   CHECK(read.size() > text.size() / 4);
   CHECK(read.size() < text.size());
   CHECK(source.truncated());
-  CHECK(source.damage().find("a.gz is damaged near byte ") == 0);
+  CHECK(source.missing_because().find("the archive is damaged near byte ") == 0);
+  CHECK(source.damage().empty());
   CHECK(source.bytes() == static_cast<i64>(packed.size()));
 }
 

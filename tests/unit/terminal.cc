@@ -192,8 +192,13 @@ TEST_CASE("without colour there is no escape sequence, and with colour only thos
 TEST_CASE("a log without any recognized line is not called healthy", "[terminal]") {
   Report report = samples::healthy();
   report.coverage.claimed = 0;
+  report.verdict.outcome = Outcome::unrecognised;
+  report.verdict.headline = "no known format in 1,203 lines";
+  report.verdict.retry = {"unknown", ""};
   const std::string text = terminal_text(report);
-  CHECK(contains(text, "NOTHING RECOGNISED in 1,203 lines"));
+  CHECK(contains(text, "NOTHING RECOGNISED  no known format in 1,203 lines"));
+  CHECK(contains(text, "oomdoctor list formats"));
+  CHECK_FALSE(contains(text, "Run again"));
   CHECK_FALSE(contains(text, "NO SIGN"));
 }
 

@@ -1,0 +1,30 @@
+// Which files of a folder are logs: by their names, and by their first bytes where the name says nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace oomdoctor::cli {
+
+enum class FileKind {
+  log,      ///< a log by its name: train.log, train.log-20260101, slurm-4711.out, train.e4711, stderr
+  text,     ///< text that may be a log: .txt, .csv, .json
+  foreign,  ///< known to be no log: source code, images, checkpoints, archives, settings
+  own,      ///< a report of oomdoctor
+  empty,
+  binary,
+  unknown,  ///< the name says nothing
+};
+
+/// By the name alone: log, text, foreign or unknown.
+FileKind kind_of_name(std::string_view name);
+
+/// By the name, and where that is not enough by the first bytes of the file. Opens regular files only. Never unknown:
+/// text without a known name is `text`. A file that cannot be read counts by its name, or as `text`, so that reading it
+/// shows the problem.
+FileKind kind_of_file(const std::string& path);
+
+/// True for a folder whose content is no log of a job: .git, node_modules, oomdoctor-out.
+bool is_foreign_folder(std::string_view name);
+
+}  // namespace oomdoctor::cli
