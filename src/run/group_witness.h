@@ -1,4 +1,4 @@
-// Tells a signal to our whole process group from one to this program only. The first has reached the command already,
+// Separates a signal to our whole process group from one to this program only. The first has reached the command already,
 // and must not reach it twice. The witness is a process of the group that blocks every signal and does nothing else:
 // what came to it and to us came to all.
 #pragma once

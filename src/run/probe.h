@@ -39,7 +39,7 @@ class Probe {
   /// Appends what it has written to `out`.
   void read(std::string& out);
   void write(std::string_view order);
-  /// Nothing follows: it shall take its last sample and end.
+  /// Nothing follows: it takes its last sample and ends.
   void finish() { orders_.close(); }
   /// Ends it if it has been silent for too long.
   void check();

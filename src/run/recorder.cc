@@ -119,7 +119,7 @@ Recorder::Recorder(const RunFolder& folder, const std::vector<std::string>& word
       socket_(std::move(socket)),
       output_(folder, RunFileNames::output, mark_),
       rows_(folder, RunFileNames::samples, std::string(sample_header), max_samples),
-      host_("samples of host memory", print_host_samples),
+      host_("samples of host RAM", print_host_samples),
       gpus_("samples of GPU memory", [] { return print_gpu_rows(); }) {
   say("output of the command: " + command_);
   for (const int standard : {STDOUT_FILENO, STDERR_FILENO}) follow(standard);

@@ -134,7 +134,7 @@ bool Relay::handle_events(int milliseconds) {
   return any;
 }
 
-/// Where the command has nothing to read or write any more, neither have we: whoever is at the other end learns it.
+/// Where the command has nothing to read or write any more, neither have we: the program at the other end learns it.
 /// Standard error stays open for what this program has to say.
 void Relay::let_go_of_standard_files() {
   std::array<bool, 2> needed{child_.channel(STDIN_FILENO) == Channel::terminal, false};
@@ -208,7 +208,7 @@ void Relay::take_state(int status) {
   if (WIFSIGNALED(status)) end_ = CommandEnd{0, WTERMSIG(status)};
 }
 
-/// The command is stopped, and so are we: for a shell, both are one job. Whoever continues one of them continues both.
+/// The command is stopped, and so are we: for a shell, both are one job. A process that continues one of them continues both.
 void Relay::stop_together(int signal) {
   // What it printed comes before what its shell says about the stop.
   for (std::size_t i = 0; i < count_; ++i) {
