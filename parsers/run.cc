@@ -26,7 +26,8 @@ enum Column : std::size_t { time_column, rss, group_used, group_limit, shared_us
 /// Whether the line has the mark of the first line of its file.
 bool is_ours(const Match& m) {
   constexpr std::string_view front = "oomdoctor run ";
-  const std::string_view first = m.cursor.first_line();
+  std::string_view first = m.cursor.first_line();
+  if (first.starts_with('[')) first.remove_prefix(1);  // an excerpt that begins with a line about dropped output
   return first.starts_with(front) && first.substr(front.size()).starts_with(m[1]);
 }
 

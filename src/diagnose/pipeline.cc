@@ -48,7 +48,7 @@ ScanResult LogReader::read(const LogSource& log, std::size_t threads) const {
 
 ScanResult LogReader::finished(ScanResult scan) const {
   if (scan.remark_counts.contains("run/recorded") && !scan.remark_counts.contains("run/record_ends"))
-    scan.lose({.what = "the end of the command", .why = "oomdoctor run did not come to write it down"});
+    scan.lose({.what = "the end of the command", .why = "oomdoctor run was killed before it"});
   if (formats_)
     for (const Parser* parser : formats_->parsers())
       if (parser->declared) scan.notes.push_back({Severity::note, declared_text(*parser), {}});

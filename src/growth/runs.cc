@@ -129,10 +129,10 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
 }
 
 /// True if the lost evidence may hold the end of the last run. It does not if the log goes on behind it and shows that
-/// end itself, or if only samples of memory are lost.
+/// end itself, or if only samples of memory are lost. A status or signal does not show the reason for the end.
 bool may_hold_end(const LostEvidence& lost, const std::optional<Ending>& ending) {
   if (lost.only_samples) return false;
-  const bool shown = ending && (ending->decides || ending->kind == "finished");
+  const bool shown = ending && ending->kind != "exit" && ending->kind != "signal";
   return !(shown && lost.at && lost.at->span.source == ending->at.span.source &&
            lost.at->span.first_line < ending->at.span.first_line);
 }

@@ -58,7 +58,7 @@ FrameQueue::Front FrameQueue::front() const {
   return {{memory_ + begin, first}, {memory_, size - first}};
 }
 
-/// An empty queue begins at its first byte again, so a short one touches few pages; and the memory that a flood took is freed.
+/// An empty queue begins at its first byte again, so a short one touches few pages; and it frees what a flood took.
 void FrameQueue::pop() {
   constexpr std::size_t touched = 1 << 20;
   const std::size_t size = sizeof(Size) + size_at_front();

@@ -1,6 +1,6 @@
-// Separates a signal to our whole process group from one to this program only. The first has reached the command already,
-// and must not reach it twice. The witness is a process of the group that blocks every signal and does nothing else:
-// what came to it and to us came to all.
+// Distinguishes a signal to our whole process group from one to this program only. The first has reached the command
+// already, and must not reach it twice. The witness is a process of the group that blocks every signal and does
+// nothing else: what came to it and to us came to all.
 #pragma once
 
 #include <sys/signalfd.h>

@@ -141,12 +141,13 @@ void Recorder::follow(int standard) {
   followed_.push_back({std::move(file), place_in(standard), static_cast<std::size_t>(standard)});
 }
 
-bool Recorder::record() {
+Wanted Recorder::record() {
   const pid_t relay = getppid();
   while (receive()) {
   }
   finish();
-  return end_ ? end_->report : getppid() == relay;
+  if (end_) return end_->report ? Wanted::report : Wanted::nothing;
+  return getppid() == relay ? Wanted::report : Wanted::files;
 }
 
 /// Waits for the next things to write down. False when the command has ended.

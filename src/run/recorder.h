@@ -44,14 +44,17 @@ struct EndFrame {
   bool report = false;  ///< whether the run is worth a report
 };
 
+/// What is to remain of a run. If the relay was killed, its files remain, and nobody waits for a report.
+enum class Wanted { nothing, files, report };
+
 class Recorder {
  public:
   /// `socket` is our end of the link. Standard output and error are still those of the command: a regular file is read
   /// beside it. They may change afterwards.
   Recorder(const RunFolder& folder, const std::vector<std::string>& words, Descriptor socket);
 
-  /// Until the command has ended, or the relay has. Returns whether a report is wanted.
-  bool record();
+  /// Until the command has ended, or the relay has.
+  Wanted record();
   RunEvidence evidence() const;
 
  private:

@@ -208,7 +208,7 @@ void Relay::take_state(int status) {
   if (WIFSIGNALED(status)) end_ = CommandEnd{0, WTERMSIG(status)};
 }
 
-/// The command is stopped, and so are we: for a shell, both are one job. A process that continues one of them continues both.
+/// The command is stopped, and so are we: for a shell, both are one job. Continuing one of them continues both.
 void Relay::stop_together(int signal) {
   // What it printed comes before what its shell says about the stop.
   for (std::size_t i = 0; i < count_; ++i) {

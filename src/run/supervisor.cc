@@ -46,10 +46,9 @@ int record_and_report(const std::vector<std::string>& words, const RunFolder& fo
   close_all_but(kept);
   Recorder recorder(folder, words, std::move(socket));
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) silence(standard);
-  if (!recorder.record()) {
-    folder.remove_all(RunFileNames::all());
-    return 0;
-  }
+  const Wanted wanted = recorder.record();
+  if (wanted == Wanted::nothing) folder.remove_all(RunFileNames::all());
+  if (wanted != Wanted::report) return 0;
   reset_signals();
   plan.report(recorder.evidence());
   return 0;

@@ -25,8 +25,8 @@ const std::string oom =
 
 /// The output of a command, as oomdoctor run keeps it.
 std::string recorded(const std::string& text) {
-  return mark + "output of the command: python train.py\n" + text +
-         mark + "the command ended with exit status 1: python train.py\n";
+  return mark + "output of the command: python train.py\n" + text + mark +
+         "the command ended with exit status 1: python train.py\n";
 }
 
 Report report_of(const std::string& text) { return diagnose({LogSource{"train.log", text}}); }
@@ -61,6 +61,9 @@ TEST_CASE("lost samples are no all-clear, but hide no end", "[lost_evidence]") {
 TEST_CASE("an end that the log shows after the loss stays", "[lost_evidence]") {
   CHECK(report_of(healthy + exception).verdict.outcome == Outcome::ended_otherwise);
   CHECK(report_of(recorded(healthy + lost + exception)).verdict.outcome == Outcome::ended_otherwise);
+  CHECK(report_of(recorded(healthy.substr(0, healthy.find("Training")))).verdict.outcome == Outcome::ended_otherwise);
+  CHECK(report_of(recorded(healthy.substr(0, healthy.find("Training")) + lost)).verdict.outcome ==
+        Outcome::possible_oom);
   const Report hidden = report_of(recorded(healthy + exception + lost));
   CHECK(hidden.verdict.outcome == Outcome::possible_oom);
   CHECK(hidden.verdict.headline.find("ValueError") != std::string::npos);
