@@ -109,6 +109,10 @@ void address_space(const Match& m, EventSink& sink) {
   set_bytes(sink, "address_space_limit", m[3]);
 }
 
+void data_limit(const Match& m, EventSink& sink) {
+  if (is_ours(m)) set_bytes(sink, "data_limit", m[3]);
+}
+
 void signal(const Match& m, EventSink& sink) {
   if (!is_ours(m)) return;
   constexpr int sigkill = 9;

@@ -90,8 +90,9 @@ std::vector<LogSource> sources_of(const RunEvidence& evidence) {
 /// Writes a file into the folder of the run, for its owner only, as the output is. What cannot be written is a note.
 void write_report(const RunFolder& folder, const char* name, std::string_view text) {
   const Descriptor file = folder.create(name);
-  if (!file.is_open() || !write_all(file.number(), text))
-    print_note(fmt::format("cannot write {}: {}", folder.path_of(name), std::strerror(errno)));
+  if (file.is_open() && write_all(file.number(), text)) return;
+  print_note(fmt::format("cannot write {}: {}", folder.path_of(name), std::strerror(errno)));
+  if (file.is_open()) folder.remove(name);
 }
 
 /// Reports on standard error, because standard output is the command's, and into the folder.
@@ -109,7 +110,9 @@ void report_run(const Arguments& arguments, const RunPlace& place, const RunEvid
     write_report(place.folder, name, writer.write(report.of(writer), view));
   }
   if (place.around) place.around->link(newest_link, place.name);
-  print_note(fmt::format("the run's output, samples and reports are in {}/", place.folder.path()));
+  const std::string_view incomplete = evidence.incomplete;
+  print_note(fmt::format("the run's output, samples and reports are in {}/{}", place.folder.path(),
+                         incomplete.empty() ? "" : fmt::format(", but output.log is incomplete: {}", incomplete)));
 }
 
 /// In a process of its own, so an error here is a sentence and nothing else.

@@ -1,5 +1,6 @@
 #include "diagnose/pipeline.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -14,6 +15,8 @@
 
 namespace oomdoctor {
 namespace {
+
+constexpr std::string_view end_of_command = "the end of the command";  ///< as oomdoctor run itself says it
 
 std::string declared_text(const Parser& parser) {
   const std::size_t n = parser.gauges.size();
@@ -47,8 +50,10 @@ ScanResult LogReader::read(const LogSource& log, std::size_t threads) const {
 }
 
 ScanResult LogReader::finished(ScanResult scan) const {
-  if (scan.remark_counts.contains("run/recorded") && !scan.remark_counts.contains("run/record_ends"))
-    scan.lose({.what = "the end of the command", .why = "oomdoctor run was killed before it"});
+  const auto is_end = [](const LostEvidence& lost) { return lost.what == end_of_command; };
+  if (scan.remark_counts.contains("run/recorded") && !scan.remark_counts.contains("run/record_ends") &&
+      std::none_of(scan.lost.begin(), scan.lost.end(), is_end))
+    scan.lose({.what = std::string(end_of_command), .why = "oomdoctor run was killed before it"});
   if (formats_)
     for (const Parser* parser : formats_->parsers())
       if (parser->declared) scan.notes.push_back({Severity::note, declared_text(*parser), {}});

@@ -128,8 +128,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.evicted", evicted);
   set_true("host.some_nodes", host && oom.message_format == "oom-killer-nodes");
   // RAM was left, so the limit refused.
-  const bool limited = by({Agent::cpu_allocator}) && scan.settings.contains("address_space_limit") &&
-                       scan.remark_counts.contains("run/not_short");
+  const bool limited = by({Agent::cpu_allocator}) && scan.remark_counts.contains("run/not_short") &&
+                       (scan.settings.contains("address_space_limit") || scan.settings.contains("data_limit"));
   set_true("host.virtual_limit", limited || (host && oom.message_format.ends_with("-virtual")));
   set_true("host.mapping_refused", host && oom.message_format == "mapping");
   set_true("host.sigkill_only", by({Agent::signal}));
@@ -167,7 +167,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   if (host) {
     if (!one_of_many) facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
-    for (const auto& [fact, setting] : {std::pair("host.used", "address_space"), {"host.limit", "address_space_limit"}})
+    for (const auto& [fact, setting] : {std::pair("host.used", "address_space"), {"host.limit", "data_limit"}, {"host.limit", "address_space_limit"}})
       if (const auto known = scan.settings.find(setting); limited && known != scan.settings.end())
         if (const auto bytes = read_capacity(known->second.value))
           facts.set(fact, Bytes{*bytes, 0}, {known->second.evidence});

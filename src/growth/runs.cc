@@ -119,7 +119,9 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
     if (!summary.failure) summary.failure = i;
   }
   if (const auto log = find_only_log(scan)) summary.ending = find_ending(scan, *log, first, last);
-  if (summary.failure && silent && follows_exception(scan.incidents[*summary.failure], summary.ending))
+  // Who recorded the run saw that the kernel killed nothing and memory was left.
+  const bool free = scan.remark_counts.contains("run/not_short");
+  if (summary.failure && silent && (free || follows_exception(scan.incidents[*summary.failure], summary.ending)))
     summary.failure.reset();
   summary.outcome = summary.failure                             ? silent ? Outcome::possible_oom : Outcome::oom
                     : summary.ending && summary.ending->decides ? Outcome::ended_otherwise
@@ -160,6 +162,7 @@ Runs find_runs(const ScanResult& scan) {
   runs.judged = later;
   runs.outcome = runs.last().outcome;
   runs.lost = !scan.lost.empty();
+  runs.memory_was_left = scan.remark_counts.contains("run/not_short");
   runs.lost_end = scan.more_lost > 0 || std::any_of(scan.lost.begin(), scan.lost.end(), [&](const LostEvidence& lost) {
                     return may_hold_end(lost, runs.last().ending);
                   });

@@ -10,7 +10,7 @@ Outcome outcome_by_the_rest(const Analysis& analysis) {
   const Outcome outcome = analysis.runs.outcome;
   const bool grows = analysis.facts.is_true("run.at_risk");
   if (outcome == Outcome::no_oom && (grows || analysis.facts.is_true("run.scarce"))) return Outcome::at_risk;
-  if (outcome == Outcome::ended_otherwise && grows) return Outcome::at_risk;
+  if (outcome == Outcome::ended_otherwise && grows && !analysis.runs.memory_was_left) return Outcome::at_risk;
   return outcome;
 }
 

@@ -253,6 +253,7 @@ void Recorder::take_sample(std::string_view time, const HostMemory& now) {
   if (now.cgroup_used && now.cgroup_limit.value_or(0) > 0)
     highest_group_share_ = std::max(highest_group_share_.value_or(0), static_cast<double>(*now.cgroup_used) /
                                                                           static_cast<double>(*now.cgroup_limit));
+  if (now.address_space) largest_space_ = std::max(largest_space_.value_or(0), *now.address_space);
   if (!now.tree_rss && last_ && last_->tree_rss) return;  // the command has ended
   last_ = now;
   std::string row(time);
@@ -310,8 +311,6 @@ void Recorder::finish() {
   for (std::size_t i = 0; i < unfinished_.size(); ++i) keep(i, "", true);
   output_.join();
   if (output_.lost() > 0) lose("output of " + counted(output_.lost(), "byte", "bytes"), std::strerror(output_.error()));
-  if (output_.dropped() > 0)
-    lose("output in the middle, " + counted(output_.dropped(), "byte", "bytes"), "only the beginning and the end are kept");
   for (BoundedRows* rows : {&rows_, gpu_rows_ ? &*gpu_rows_ : nullptr})
     if (rows != nullptr && !rows->rescue()) lose("samples on the disk", std::strerror(rows->error()));
   for (const Probe* probe : {&host_, &gpus_})
@@ -327,7 +326,7 @@ void Recorder::finish() {
   } else if (end_) {
     say("the command ended with exit status " + std::to_string(end_->end.status) + ": " + command_);
   }
-  output_.rescue();
+  saved_ = output_.rescue();
 }
 
 /// Whether the machine and the cgroup had memory left at each sample, and the kernel killed nothing. Programs that kill
@@ -354,8 +353,8 @@ void Recorder::say_memory() {
   pair("largest process at the last sample: ", last_->largest_rss, last_->tree_rss);
   pair("least RAM available: ", lowest_available_, last_->total);
   pair("cgroup at the last sample: ", last_->cgroup_used, last_->cgroup_limit);
-  pair("address space: ", last_->address_space, last_->address_limit);
-  pair("address space under a limit of data: ", last_->address_space, last_->data_limit);
+  pair("largest address space: ", largest_space_, last_->address_limit);
+  pair("largest address space, with a limit of data: ", largest_space_, last_->data_limit);
 }
 
 RunEvidence Recorder::evidence() const {
@@ -364,6 +363,7 @@ RunEvidence Recorder::evidence() const {
     evidence.logs.push_back({folder_.path_of(name), text});
   };
   add(RunFileNames::output, output_.text());
+  if (!saved_) evidence.incomplete = std::strerror(output_.error());
   add(RunFileNames::samples, rows_.text());
   if (gpu_rows_) add(RunFileNames::gpus, gpu_rows_->text());
   return evidence;

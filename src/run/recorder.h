@@ -27,6 +27,7 @@ struct RunEvidence {
     std::optional<std::string> text;
   };
   std::vector<Log> logs;
+  std::string incomplete;  ///< why the file of the output does not have all of it; "" if it has
 };
 
 /// The names of the files of a run, in its folder.
@@ -93,10 +94,12 @@ class Recorder {
   std::optional<HostMemory> first_, last_;  ///< samples: the first, and the last one with the command's memory
   std::int64_t kills_ = 0;                 ///< of the command's cgroup since the first sample
   std::optional<std::int64_t> machine_kills_, lowest_available_;
+  std::optional<std::int64_t> largest_space_;  ///< address space of a process
   std::optional<double> highest_group_share_;  ///< of the limit of the command's cgroup
   std::vector<std::string> lost_;  ///< what could not be had and why: sentences
   std::optional<EndFrame> end_;
   int failures_ = 0;  ///< of recv() in a row
+  bool saved_ = true;  ///< the file of the output has all of it
 };
 
 }  // namespace oomdoctor
