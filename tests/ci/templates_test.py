@@ -141,7 +141,7 @@ class GitHub(Case):
                          for name, text in step.get("env", {}).items()}
                 done = self.bash(step["run"], **given, **variables)
                 self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertTrue(done.stdout.startswith("::error "))
+            self.assertRegex(done.stdout, r"(?m)^::error ")
             self.assert_reported(done)
         for name, output in action["outputs"].items():
             self.assertEqual(output["value"], "${{ steps.report.outputs.%s }}" % name)
