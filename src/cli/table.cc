@@ -39,7 +39,7 @@ const std::vector<OptionGroup>& common_groups() {
          0,
          "LEVEL",
          "exit 1 at this level or above: error (a failure), warning (a risk, an unexplained kill, or an OOM that "
-         "the program caught), never",
+         "the program caught), never. Unless it is never, exit 2 if nothing could be judged",
          {"error", "warning", "never"}},
         {"fail-if", 0, "LIMIT",
          "exit 1 if BAD exceeds GOOD by more than a share or a size: peak+5%, steady+500MiB, slope+1MiB; repeatable"}}},

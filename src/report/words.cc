@@ -163,7 +163,7 @@ std::string retry_words(const Verdict& verdict) {
   if (retry.decision == "stop") return "no: the same run would fail again";
   if (retry.decision == "retry_unchanged") return "yes, unchanged: memory is not the problem";
   if (retry.decision == "unknown")
-    return verdict.outcome == Outcome::possible_oom ? "unclear: evidence is lost" : "";
+    return verdict.outcome == Outcome::possible_oom ? "unclear, because evidence is lost" : "";
   return retry.change.empty() ? "yes, after a change" : "yes, after a change: " + retry.change;
 }
 

@@ -1,6 +1,6 @@
 #include "run/host_memory.h"
 
-#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -12,8 +12,6 @@
 #include <system_error>
 #include <vector>
 
-#include "base/descriptor.h"
-
 namespace oomdoctor {
 namespace {
 
@@ -23,19 +21,7 @@ constexpr int max_depth = 32;  ///< of the process tree
 /// A limit of version 1 near 2^63 means that there is none.
 constexpr std::int64_t no_limit = std::int64_t{1} << 60;
 
-/// The beginning of a small file of the kernel; "" if it cannot be read.
-std::string read_file(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::array<char, 16384> buffer;  // /proc/vmstat has 5 KiB
-  std::size_t size = 0;
-  while (file.is_open() && size < buffer.size()) {
-    const ssize_t got =
-        uninterrupted([&] { return read(file.number(), buffer.data() + size, buffer.size() - size); });
-    if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  return {buffer.data(), size};
-}
+std::string read_file(std::string path) { return std::string(KernelFile(std::move(path)).read()); }
 
 /// The number at the front; nullopt for "max" and other words.
 std::optional<std::int64_t> leading_number(std::string_view text) {
@@ -55,8 +41,8 @@ std::optional<std::int64_t> counter(std::string_view text, std::string_view name
   return std::nullopt;
 }
 
-std::optional<std::int64_t> limit_in(const std::string& path) {
-  const auto limit = leading_number(read_file(path));
+std::optional<std::int64_t> limit_in(KernelFile& file) {
+  const auto limit = leading_number(file.read());
   return limit && *limit < no_limit ? limit : std::nullopt;
 }
 
@@ -77,7 +63,10 @@ std::optional<std::string> controller_path(std::string_view text, bool version_2
 }  // namespace
 
 HostProbe::HostProbe(pid_t process, std::string root)
-    : process_(process), root_(std::move(root)), page_(sysconf(_SC_PAGESIZE)) {
+    : process_(process),
+      root_(std::move(root)),
+      page_(sysconf(_SC_PAGESIZE)),
+      machine_(root_ + "/proc/meminfo") {
   find_group(process);
 }
 
@@ -100,11 +89,11 @@ void HostProbe::find_group(pid_t process) {
     std::optional<std::int64_t> lowest;
     for (std::filesystem::path at = *path;; at = at.parent_path()) {
       const std::string folder = at == "/" ? top : top + at.string();
-      const Group group{folder + std::string(version.used), folder + std::string(version.limit),
-                        folder + std::string(version.events)};
-      if (access(group.used.c_str(), R_OK) == 0) {
+      Group group{KernelFile(folder + std::string(version.used)), KernelFile(folder + std::string(version.limit)),
+                  KernelFile(folder + std::string(version.events))};
+      if (!group.used.read().empty()) {
         const auto limit = limit_in(group.limit);
-        if (!group_ || (limit && (!lowest || *limit < *lowest))) group_ = group;
+        if (!group_ || (limit && (!lowest || *limit < *lowest))) group_.emplace(std::move(group));
         if (limit && (!lowest || *limit < *lowest)) lowest = limit;
       }
       if (at == at.parent_path()) break;
@@ -115,11 +104,28 @@ void HostProbe::find_group(pid_t process) {
 
 void HostProbe::set_process(pid_t process) {
   process_ = process;
+  roomiest_ = {};
   find_group(process);
 }
 
+/// The processes that the threads of a process started: "4711 4712 ".
+std::string HostProbe::children_of(const std::string& folder, pid_t process, int& budget) const {
+  constexpr nlink_t of_one_thread = 3;  // of its folder: ".", ".." and the thread
+  const std::string tasks = folder + "/task";
+  struct stat status {};
+  if (stat(tasks.c_str(), &status) != 0) return "";
+  if (status.st_nlink == of_one_thread && --budget > 0)
+    return read_file(tasks + '/' + std::to_string(process) + "/children");
+  std::string children;
+  std::error_code error;
+  for (auto task = std::filesystem::directory_iterator(tasks, error);
+       !error && task != std::filesystem::directory_iterator() && --budget > 0; task.increment(error))
+    children += read_file(task->path().string() + "/children");
+  return children;
+}
+
 /// Adds a process and its descendants. `budget` bounds the tasks looked at.
-void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& sum) const {
+void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& sum) {
   const std::string folder = root_ + "/proc/" + std::to_string(process);
   const std::string memory = read_file(folder + "/statm");  // "size resident shared …", in pages
   const std::size_t blank = memory.find(' ');
@@ -131,26 +137,32 @@ void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& s
     sum.largest_rss = std::max(sum.largest_rss.value_or(0), bytes);
   }
   if (space > sum.address_space.value_or(0)) {
-    const std::string limits = read_file(folder + "/limits");  // "Max address space  unlimited  unlimited  bytes"
     sum.address_space = space;
-    sum.address_limit = counter(limits, "Max address space");
-    sum.data_limit = counter(limits, "Max data size");
+    roomiest_folder_ = folder;
   }
-  std::error_code error;
-  for (auto task = std::filesystem::directory_iterator(folder + "/task", error);
-       !error && task != std::filesystem::directory_iterator() && depth < max_depth && --budget > 0;
-       task.increment(error)) {
-    const std::string children = read_file(task->path().string() + "/children");  // "4711 4712 "
-    for (std::string_view rest = children; !rest.empty() && budget > 0;) {
-      if (const auto child = leading_number(rest)) add_process(static_cast<pid_t>(*child), depth + 1, budget, sum);
-      rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
-    }
+  if (depth >= max_depth || budget <= 0) return;
+  const std::string children = children_of(folder, process, budget);
+  for (std::string_view rest = children; !rest.empty() && budget > 0;) {
+    if (const auto child = leading_number(rest)) add_process(static_cast<pid_t>(*child), depth + 1, budget, sum);
+    rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);
   }
 }
 
-void HostProbe::add_machine(bool kills, HostMemory& out) const {
+/// The limits of the process with the most address space. They cannot matter before it takes more.
+void HostProbe::add_limits(HostMemory& out) {
+  if (!out.address_space) return;
+  if (roomiest_.folder != roomiest_folder_ || roomiest_.space != *out.address_space) {
+    const std::string limits = read_file(roomiest_folder_ + "/limits");  // "Max address space  unlimited  unlimited  bytes"
+    roomiest_ = {roomiest_folder_, *out.address_space, counter(limits, "Max address space"),
+                 counter(limits, "Max data size")};
+  }
+  out.address_limit = roomiest_.space_limit;
+  out.data_limit = roomiest_.data_limit;
+}
+
+void HostProbe::add_machine(bool kills, HostMemory& out) {
   constexpr std::int64_t kibibyte = 1024;
-  const std::string memory = read_file(root_ + "/proc/meminfo");  // "MemTotal:       24683620 kB"
+  const std::string_view memory = machine_.read();  // "MemTotal:       24683620 kB"
   const auto bytes = [&](std::string_view name) -> std::optional<std::int64_t> {
     const auto count = counter(memory, name);
     return count ? std::optional(*count * kibibyte) : std::nullopt;
@@ -162,15 +174,16 @@ void HostProbe::add_machine(bool kills, HostMemory& out) const {
   if (kills) out.machine_kills = counter(read_file(root_ + "/proc/vmstat"), "oom_kill");
 }
 
-HostMemory HostProbe::read(bool of_machine) const {
+HostMemory HostProbe::read(bool of_machine) {
   HostMemory out;
   int budget = max_tasks;
   add_process(process_, 0, budget, out);
+  add_limits(out);
   add_machine(of_machine, out);
   if (group_) {
-    out.cgroup_used = leading_number(read_file(group_->used));
+    out.cgroup_used = leading_number(group_->used.read());
     out.cgroup_limit = limit_in(group_->limit);
-    out.kills = counter(read_file(group_->events), "oom_kill");
+    out.kills = counter(group_->events.read(), "oom_kill");
   }
   struct statvfs shared {};
   if (statvfs((root_ + "/dev/shm").c_str(), &shared) == 0 && shared.f_frsize > 0) {

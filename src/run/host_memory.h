@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+
+#include "run/kernel_file.h"
 
 namespace oomdoctor {
 
@@ -37,21 +40,32 @@ class HostProbe {
   void set_process(pid_t process);
 
   /// `of_machine`: also the kills of the machine, which the kernel sums up over all processors for each reader.
-  HostMemory read(bool of_machine = true) const;
+  HostMemory read(bool of_machine = true);
 
  private:
   /// The files of the memory controller, version 1 or 2.
   struct Group {
-    std::string used, limit, events;
+    KernelFile used, limit, events;
+  };
+  /// The process with the most address space, as it was when its limits were read.
+  struct Roomiest {
+    std::string folder;
+    std::int64_t space = 0;
+    std::optional<std::int64_t> space_limit, data_limit;
   };
   void find_group(pid_t process);
-  void add_process(pid_t process, int depth, int& budget, HostMemory& sum) const;
-  void add_machine(bool kills, HostMemory& out) const;
+  std::string children_of(const std::string& folder, pid_t process, int& budget) const;
+  void add_process(pid_t process, int depth, int& budget, HostMemory& sum);
+  void add_limits(HostMemory& out);
+  void add_machine(bool kills, HostMemory& out);
 
   pid_t process_;
   std::string root_;
   std::int64_t page_;  ///< bytes
+  KernelFile machine_;
   std::optional<Group> group_;
+  Roomiest roomiest_;
+  std::string roomiest_folder_;  ///< of this sample
 };
 
 }  // namespace oomdoctor

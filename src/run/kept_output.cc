@@ -35,10 +35,15 @@ KeptOutput::KeptOutput(const RunFolder& folder, std::string name, std::string ma
 void KeptOutput::begin_half() {
   newer_ = 1 - newer_;
   Half& half = halves_[newer_];
-  if (half.file.is_open()) folder_.remove(half.name);
+  drop(half);
   half.file = folder_.create(half.name);
-  half.bytes = 0;
   if (!half.file.is_open()) error_ = errno;
+}
+
+void KeptOutput::drop(Half& half) {
+  if (half.file.is_open()) folder_.remove(half.name);
+  half.file.close();
+  half.bytes = 0;
 }
 
 std::int64_t KeptOutput::write(const Descriptor& file, std::string_view text) {
@@ -88,6 +93,11 @@ void KeptOutput::add(std::string_view text) {
 }
 
 void KeptOutput::skip(std::int64_t bytes) {
+  if (keeps_end() && error_ == 0) {
+    for (Half& half : halves_) drop(half);
+    all_ += bytes;
+    return;
+  }
   skipped_ += bytes;
   add("\n[" + mark_ + std::to_string(bytes) + " bytes of output came faster than they could be kept]\n");
 }
@@ -121,11 +131,7 @@ void KeptOutput::join() {
     return;
   }
   joined_ = true;
-  for (Half* half : {&older, &newer}) {
-    if (!half->file.is_open()) continue;
-    half->file.close();
-    folder_.remove(half->name);
-  }
+  for (Half* half : {&older, &newer}) drop(*half);
 }
 
 bool KeptOutput::rescue() {

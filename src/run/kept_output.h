@@ -25,8 +25,10 @@ class KeptOutput {
 
   /// Appends output.
   void add(std::string_view text);
-  /// Notes that this many bytes of the output never came here.
+  /// Notes that this many bytes of the output never came here. Within the end, what lies before them is dropped, too.
   void skip(std::int64_t bytes);
+  /// True once the beginning is complete: of what follows, only the end is kept.
+  bool keeps_end() const { return !joined_ && head_bytes_ >= part_; }
   /// Joins the parts into the one file, with a line that counts the dropped bytes between them. Afterwards add() appends
   /// to that file.
   void join();
@@ -48,6 +50,7 @@ class KeptOutput {
     std::int64_t bytes = 0;
   };
   void begin_half();
+  void drop(Half& half);
   /// Writes to the disk, or from the first failure on into memory. Returns the bytes that are on disk.
   std::int64_t write(const Descriptor& file, std::string_view text);
   void remember(std::string_view text);
@@ -61,7 +64,7 @@ class KeptOutput {
   std::int64_t head_bytes_ = 0;
   std::array<Half, 2> halves_;
   std::size_t newer_ = 0;  ///< the half that is being filled
-  std::int64_t all_ = 0;   ///< bytes of the command that were written to the disk
+  std::int64_t all_ = 0;   ///< bytes of the command that were written to the disk, or that only its end would hold
   std::int64_t dropped_ = 0, skipped_ = 0, lost_ = 0;
   std::string memory_;  ///< the newest output since the disk failed
   int error_ = 0;

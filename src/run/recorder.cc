@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <thread>
+#include <utility>
 
 #include "run/gpu_probe.h"
 #include "run/inherited.h"
@@ -26,6 +27,11 @@ constexpr std::size_t max_gpu_rows = 16384;      ///< half an hour of eight GPUs
 constexpr std::size_t max_gpu_line = 4096;       ///< bytes; a longer line is no row of a monitor
 constexpr std::int64_t max_behind = 64 << 20;    ///< bytes of a followed file that are read at once; before them, none are
 constexpr std::chrono::milliseconds poll_pause{10};
+constexpr int most_outputs = 256;  ///< in a row
+/// More of them in a row are a flood. Then it pauses, because its work would slow the command down. The ring takes what comes
+/// meanwhile, or the newest of it: only the end of a flood is kept anyway.
+constexpr int flood_outputs = 4;
+constexpr int short_pause = 1, long_pause = 100;  ///< milliseconds
 constexpr int most_recv_failures = 100;  ///< of recv() in a row
 constexpr int second = 1000;                     ///< milliseconds
 constexpr std::string_view sample_header =
@@ -65,12 +71,15 @@ struct SampleFrame {
 };
 
 /// In the process of the probe: a sample each second, and one at the end of its orders, which are the number of the command.
+/// While the command neither takes nor frees memory, each other second is enough.
 int print_host_samples() {
   HostProbe probe(getpid());
   bool known = false;
+  std::optional<std::int64_t> resident, space;
+  int pause = 0;  // milliseconds
   for (bool more = true; more;) {
     pollfd orders{STDIN_FILENO, POLLIN, 0};
-    if (poll(&orders, 1, known ? second : 0) > 0) {
+    if (poll(&orders, 1, pause) > 0) {
       pid_t process = 0;
       more = uninterrupted([&] { return read(STDIN_FILENO, &process, sizeof process); }) == sizeof process;
       if (more) probe.set_process(process);
@@ -82,6 +91,9 @@ int print_host_samples() {
     if (!known) sample.memory.tree_rss = sample.memory.largest_rss = sample.memory.address_space = std::nullopt;
     if (!write_all(STDOUT_FILENO, {reinterpret_cast<const char*>(&sample), sizeof sample})) return 0;
     known = true;
+    const bool idle = sample.memory.tree_rss == std::exchange(resident, sample.memory.tree_rss) &&
+                      sample.memory.address_space == std::exchange(space, sample.memory.address_space);
+    pause = idle ? 2 * second : second;
   }
   return 0;
 }
@@ -112,11 +124,12 @@ std::vector<std::string> RunFileNames::all() {
   return names;
 }
 
-Recorder::Recorder(const RunFolder& folder, const std::vector<std::string>& words, Descriptor socket)
+Recorder::Recorder(const RunFolder& folder, const std::vector<std::string>& words, Descriptor socket, OutputRing& ring)
     : folder_(folder),
       command_(joined(words)),
       mark_(make_mark()),
       socket_(std::move(socket)),
+      ring_(ring),
       output_(folder, RunFileNames::output, mark_),
       rows_(folder, RunFileNames::samples, std::string(sample_header), max_samples),
       host_("samples of host RAM", print_host_samples),
@@ -154,8 +167,9 @@ Wanted Recorder::record() {
 bool Recorder::receive() {
   std::array<pollfd, 3> events{
       {{socket_.number(), POLLIN, 0}, {host_.output(), POLLIN, 0}, {gpus_.output(), POLLIN, 0}}};
-  // The samples of each second wake it, so a file that is read beside the command is never far behind.
-  if (poll(events.data(), events.size(), 2 * second) < 0) {  // the system has no memory for a moment
+  // The samples wake it, so a file that is read beside the command is never far behind.
+  const int longest = ring_.fall_asleep() ? 3 * second : 0;
+  if (poll(events.data(), events.size(), longest) < 0) {  // the system has no memory for a moment
     for (pollfd& each : events) each.revents = 0;
     std::this_thread::sleep_for(poll_pause);
   }
@@ -164,8 +178,12 @@ bool Recorder::receive() {
   host_.check();
   gpus_.check();
   read_followed();
-  std::array<char, max_payload + 2> frame;
-  for (int i = 0; i < 64; ++i) {  // then the probes have their turn
+  int outputs = 0;
+  while (outputs < most_outputs && take_output()) ++outputs;  // then the probes have their turn
+  if (outputs > flood_outputs) poll(events.data(), 1, output_.keeps_end() ? long_pause : short_pause);
+  if (events[0].revents == 0) return true;
+  std::array<char, max_payload + 1> frame;
+  for (;;) {
     const ssize_t got =
         uninterrupted([&] { return recv(socket_.number(), frame.data(), frame.size(), MSG_DONTWAIT); });
     if (got < 0 && errno != EAGAIN && ++failures_ > most_recv_failures) {
@@ -178,20 +196,21 @@ bool Recorder::receive() {
     take(static_cast<FrameKind>(frame[0]), {frame.data() + 1, static_cast<std::size_t>(got) - 1});
     if (end_) return false;
   }
+}
+
+bool Recorder::take_output() {
+  const auto output = ring_.pop();
+  if (const std::int64_t missing = ring_.take_missing(); missing > 0) output_.skip(missing);
+  if (!output) return false;
+  keep(output->stream % unfinished_.size(), output->text, false);
+  ring_.release(output->slot);
   return true;
 }
 
 void Recorder::take(FrameKind kind, std::string_view payload) {
   const auto value = [&](auto& into) { std::memcpy(&into, payload.data(), std::min(sizeof into, payload.size())); };
-  std::int64_t missing = 0;
   switch (kind) {
-    case FrameKind::output:
-      keep(static_cast<std::size_t>(payload.front()) % unfinished_.size(), payload.substr(1), false);
-      break;
-    case FrameKind::missing:
-      value(missing);
-      output_.skip(missing);
-      break;
+    case FrameKind::output: break;
     case FrameKind::process: host_.write(payload); break;
     case FrameKind::problem: lost_.emplace_back(payload); break;
     case FrameKind::end: value(end_.emplace()); break;
@@ -214,7 +233,7 @@ void Recorder::keep(std::size_t stream, std::string_view text, bool at_end) {
 
 /// A file that became shorter is read from its beginning: the command has emptied it.
 void Recorder::read_followed() {
-  std::array<char, max_payload> buffer;
+  std::array<char, 1 << 16> buffer;
   for (Followed& each : followed_) {
     struct stat status {};
     if (fstat(each.file.number(), &status) != 0) continue;
@@ -307,6 +326,8 @@ void Recorder::finish() {
     if (poll(&sample, 1, second) > 0) read_host();
   }
   if (gpus_.output() >= 0) read_gpus();
+  while (take_output()) {
+  }
   read_followed();
   for (std::size_t i = 0; i < unfinished_.size(); ++i) keep(i, "", true);
   output_.join();

@@ -52,7 +52,7 @@ class Recorder {
  public:
   /// `socket` is our end of the link. Standard output and error are still those of the command: a regular file is read
   /// beside it. They may change afterwards.
-  Recorder(const RunFolder& folder, const std::vector<std::string>& words, Descriptor socket);
+  Recorder(const RunFolder& folder, const std::vector<std::string>& words, Descriptor socket, OutputRing& ring);
 
   /// Until the command has ended, or the relay has.
   Wanted record();
@@ -68,6 +68,7 @@ class Recorder {
 
   void follow(int standard);
   bool receive();
+  bool take_output();
   void take(FrameKind kind, std::string_view payload);
   void keep(std::size_t stream, std::string_view text, bool at_end);
   void read_followed();
@@ -84,6 +85,7 @@ class Recorder {
   const RunFolder& folder_;
   std::string command_, mark_;
   Descriptor socket_;
+  OutputRing& ring_;
   KeptOutput output_;
   BoundedRows rows_;
   std::optional<BoundedRows> gpu_rows_;

@@ -1,36 +1,38 @@
-// The way from the relay to the recorder: a socket between two processes. Sending never waits, allocates or throws. What
-// the recorder is too slow for goes, and it learns how much.
+// The way from the relay to the recorder: a ring of output, and a socket for everything else. Sending never waits, allocates
+// or throws.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstdint>
+#include <cstddef>
+#include <optional>
 #include <string_view>
 
 #include "base/descriptor.h"
 #include "run/frame_queue.h"
+#include "run/output_ring.h"
 
 namespace oomdoctor {
 
 /// What a frame says. Its first byte; the payload follows.
 enum class FrameKind : char {
-  output = 'o',   ///< the number of the stream as one byte, then output of the command
-  missing = 'm',  ///< std::int64_t: bytes of output that never came
+  output = 'o',   ///< the ring has output: wakes the recorder
   process = 'p',  ///< pid_t: the command has started
   problem = 'l',  ///< text: evidence that cannot be had, in words
   end = 'e',      ///< CommandEnd and a bool: whether to report. Nothing follows.
 };
 
 /// The largest payload of a frame, in bytes.
-constexpr std::size_t max_payload = 1 << 16;
+constexpr std::size_t max_payload = 1 << 12;
 
 class RecorderLink {
  public:
-  /// Owns our end of the socket.
-  explicit RecorderLink(Descriptor socket);
+  /// Owns our end of the socket. `ring` must outlive this object.
+  RecorderLink(Descriptor socket, OutputRing& ring);
 
   void send(FrameKind kind, std::string_view payload) noexcept;
-  void send_output(std::size_t stream, std::string_view bytes) noexcept;
+  /// The first `size` bytes of a slot of the ring. Without a slot, the recorder learns only how many they are.
+  void send_output(std::size_t stream, std::optional<OutputRing::Slot> slot, std::size_t size) noexcept;
   template <typename Value>
   void send_value(FrameKind kind, const Value& value) noexcept {
     send(kind, {reinterpret_cast<const char*>(&value), sizeof value});
@@ -47,8 +49,8 @@ class RecorderLink {
   bool write(std::string_view first, std::string_view second) noexcept;
 
   Descriptor socket_;
+  OutputRing& ring_;
   FrameQueue queue_;
-  std::int64_t missing_ = 0;  ///< bytes that the recorder does not know of yet
 };
 
 }  // namespace oomdoctor

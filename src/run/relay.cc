@@ -19,6 +19,9 @@ namespace {
 /// Pieces that are read and written after the command has ended: more than any pipe or terminal holds. Its children may print
 /// for ever.
 constexpr int most_pieces = 512;
+/// Pieces of one stream that are read in a row while signals and other streams wait: asking for events costs as much as a
+/// piece does.
+constexpr int pieces_at_once = 8;
 constexpr std::chrono::milliseconds retry_pause{1};
 constexpr int most_stream_failures = 100;  ///< of read() and write() in one stream
 /// A reader that takes nothing for so long after the end of the command gets the rest by the process beside.
@@ -64,8 +67,8 @@ bool is_of_terminal(int signal) {
 
 }  // namespace
 
-Relay::Relay(Child& child, RecorderLink& link, pid_t recorder, int signals)
-    : child_(child), link_(link), recorder_(recorder), signals_(signals) {
+Relay::Relay(Child& child, RecorderLink& link, OutputRing& ring, pid_t recorder, int signals)
+    : child_(child), link_(link), ring_(ring), recorder_(recorder), signals_(signals) {
   for (const int standard : {STDOUT_FILENO, STDERR_FILENO})
     if (child.channel(standard) == Channel::pipe) add_stream(std::move(child.pipe_of(standard)), standard, true);
   if (!child.terminal().is_open()) return;
@@ -128,7 +131,7 @@ bool Relay::handle_events(int milliseconds) {
       any |= stream.waits() && stream.records;
       write(stream);
     }
-    if (events[first_stream + 2 * i].revents != 0) any |= read(i) && stream.records;
+    if (events[first_stream + 2 * i].revents != 0) any |= read_pieces(i, pieces_at_once) && stream.records;
   }
   let_go_of_standard_files();
   return any;
@@ -211,11 +214,8 @@ void Relay::take_state(int status) {
 /// The command is stopped, and so are we: for a shell, both are one job. Continuing one of them continues both.
 void Relay::stop_together(int signal) {
   // What it printed comes before what its shell says about the stop.
-  for (std::size_t i = 0; i < count_; ++i) {
-    const Stream& stream = (*streams_)[i];
-    for (int pieces = 0; pieces < most_pieces && stream.records && stream.source.is_open() && !stream.waits(); ++pieces)
-      if (!read(i)) break;
-  }
+  for (std::size_t i = 0; i < count_; ++i)
+    if ((*streams_)[i].records) read_pieces(i, most_pieces);
   child_.restore_terminal();
   const pid_t command = child_.pid(), self = getpid();
   const pid_t waker = run_beside([=] { return wake_with(command, self); });
@@ -233,11 +233,19 @@ void Relay::stop_together(int signal) {
   child_.resize();
 }
 
+/// Once its bytes are written.
+void Relay::release_slot(Stream& stream) {
+  if (stream.slot) ring_.release(*stream.slot);
+  stream.slot.reset();
+}
+
 /// At the end of the input of a terminal, or if the command closed its output, the stream ends. False if there is nothing.
 bool Relay::read(std::size_t i) {
   Stream& stream = (*streams_)[i];
-  const ssize_t got =
-      uninterrupted([&] { return ::read(stream.source.number(), stream.buffer.data(), stream.buffer.size()); });
+  if (stream.records && link_.is_open()) stream.slot = ring_.take();
+  const std::span<char> room = stream.slot ? ring_.bytes(*stream.slot) : stream.buffer;
+  const ssize_t got = uninterrupted([&] { return ::read(stream.source.number(), room.data(), room.size()); });
+  if (got <= 0) release_slot(stream);
   if (got < 0 && errno == EAGAIN) return false;
   const bool hangs_up = got < 0 && errno == EIO && stream.records && child_.terminal().is_open();
   if (got < 0 && !hangs_up && ++stream.failures < most_stream_failures) {
@@ -248,23 +256,29 @@ bool Relay::read(std::size_t i) {
     stream.source.close();
     return false;
   }
-  stream.begin = 0;
-  stream.end = static_cast<std::size_t>(got);
-  if (stream.records) link_.send_output(i, {stream.buffer.data(), stream.end});
+  stream.left = {room.data(), static_cast<std::size_t>(got)};
+  if (stream.records) link_.send_output(i, stream.slot, stream.left.size());
   write(stream);
   return true;
+}
+
+/// At most that many pieces, as long as the sink takes them. Input is read only when it is there: reading it may wait.
+bool Relay::read_pieces(std::size_t i, int most) {
+  const Stream& stream = (*streams_)[i];
+  int pieces = 0;
+  while (pieces < (stream.records ? most : 1) && stream.source.is_open() && !stream.waits() && read(i)) ++pieces;
+  return pieces > 0;
 }
 
 /// Writes what the sink has room for. If nobody reads it any more, the command learns it in the same way as it would without
 /// us: its output closes. If the sink fails otherwise, only its own bytes are lost.
 void Relay::write(Stream& stream) {
   while (stream.waits()) {
-    const std::size_t size = stream.end - stream.begin;
     const ssize_t written =
-        stream.discards ? static_cast<ssize_t>(size) : stream.sink.write({stream.buffer.data() + stream.begin, size});
+        stream.discards ? static_cast<ssize_t>(stream.left.size()) : stream.sink.write(stream.left);
     if (written == 0) return;
     if (written > 0) {
-      stream.begin += static_cast<std::size_t>(written);
+      stream.left.remove_prefix(static_cast<std::size_t>(written));
       continue;
     }
     const bool has_no_reader = errno == EPIPE || errno == ECONNRESET;
@@ -272,12 +286,13 @@ void Relay::write(Stream& stream) {
       std::this_thread::sleep_for(retry_pause);
       continue;
     }
-    stream.begin = stream.end;
+    stream.left = {};
     if (has_no_reader)
       stream.source.close();
     else
       stream.discards = true;
   }
+  release_slot(stream);
 }
 
 /// The reader of a pipe went away, or a terminal hung up. The command may have another terminal, so its own stays.
@@ -341,7 +356,7 @@ void Relay::pass_on_beside() {
   if (beside < 0) return;
   for (Stream& stream : *streams_) {
     stream.source.close();
-    stream.begin = stream.end;
+    stream.left = {};
   }
 }
 

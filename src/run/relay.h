@@ -9,10 +9,12 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "base/descriptor.h"
 #include "run/child.h"
 #include "run/group_witness.h"
+#include "run/output_ring.h"
 #include "run/recorder_link.h"
 #include "run/sink.h"
 
@@ -22,7 +24,7 @@ class Relay {
  public:
   /// For a command that is about to start. `signals` is a signalfd of all signals, which are blocked. `recorder` is the
   /// process behind `link`.
-  Relay(Child& child, RecorderLink& link, pid_t recorder, int signals);
+  Relay(Child& child, RecorderLink& link, OutputRing& ring, pid_t recorder, int signals);
 
   /// Until the command has ended, and what it printed is passed on. What its children print after that is passed on by a
   /// process of its own.
@@ -39,10 +41,11 @@ class Relay {
     bool records = true;  ///< its bytes are output of the command, not input
     bool discards = false;  ///< the sink fails: its bytes go nowhere
     int failures = 0;        ///< of reading and writing, so far
-    std::size_t begin = 0, end = 0;  ///< of the bytes that wait, in `buffer`
-    std::array<char, max_payload - 1> buffer;
+    std::optional<OutputRing::Slot> slot;  ///< in which its bytes are; without one, they are in `buffer`
+    std::string_view left;                 ///< the bytes that wait
+    std::array<char, OutputRing::slot_bytes> buffer;
 
-    bool waits() const { return begin < end; }
+    bool waits() const { return !left.empty(); }
     bool is_over() const { return !source.is_open() && !waits(); }
   };
 
@@ -54,7 +57,9 @@ class Relay {
   void reap();
   void take_state(int status);
   void stop_together(int signal);
+  void release_slot(Stream& stream);
   bool read(std::size_t i);
+  bool read_pieces(std::size_t i, int most);
   void write(Stream& stream);
   static void lose_reader(Stream& stream);
   void let_go_of_standard_files();
@@ -64,6 +69,7 @@ class Relay {
 
   Child& child_;
   RecorderLink& link_;
+  OutputRing& ring_;
   pid_t recorder_;
   int signals_;
   GroupWitness witness_;

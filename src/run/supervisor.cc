@@ -37,14 +37,14 @@ sigset_t all_signals() {
 
 /// In the process of the recorder: no signal ends it before the files are complete. Then the report may be interrupted.
 int record_and_report(const std::vector<std::string>& words, const RunFolder& folder, const RunPlan& plan,
-                      Descriptor socket) {
+                      Descriptor socket, OutputRing& ring) {
   setsid();
   ask_for_survival();
   [[maybe_unused]] const int priority = nice(10);  // the command comes first
   std::vector<int> kept{plan.descriptors};
   kept.insert(kept.end(), {socket.number(), folder.descriptor()});
   close_all_but(kept);
-  Recorder recorder(folder, words, std::move(socket));
+  Recorder recorder(folder, words, std::move(socket), ring);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO}) silence(standard);
   const Wanted wanted = recorder.record();
   if (wanted == Wanted::nothing) folder.remove_all(RunFileNames::all());
@@ -68,13 +68,19 @@ CannotObserve::CannotObserve(int error) : Error(std::string("the command is not 
 SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& folder, const RunPlan& plan) {
   std::array<int, 2> ends{-1, -1};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) throw CannotObserve(errno);
-  RecorderLink link{Descriptor(ends[0])};
-  Descriptor theirs(ends[1]);
+  Descriptor ours(ends[0]), theirs(ends[1]);
+  std::optional<OutputRing> ring;
+  try {
+    ring.emplace();
+  } catch (const std::bad_alloc&) {
+    throw CannotObserve(ENOMEM);
+  }
+  RecorderLink link(std::move(ours), *ring);
   const sigset_t all = all_signals();
   sigprocmask(SIG_BLOCK, &all, nullptr);
   const Descriptor signals(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.is_open()) throw CannotObserve(errno);
-  const pid_t recorder = run_beside([&] { return record_and_report(words, folder, plan, std::move(theirs)); });
+  const pid_t recorder = run_beside([&] { return record_and_report(words, folder, plan, std::move(theirs), *ring); });
   if (recorder < 0) throw CannotObserve(errno);
   theirs.close();
   inherited().take_timers();
@@ -84,7 +90,7 @@ SupervisedEnd supervise(const std::vector<std::string>& words, const RunFolder& 
   int error = ENOMEM;
   try {
     made.emplace();
-    relay.emplace(*made, link, recorder, signals.number());
+    relay.emplace(*made, link, *ring, recorder, signals.number());
     started = made->start(words);
     error = errno;
   } catch (const StartFailure&) {

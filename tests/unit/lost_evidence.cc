@@ -45,7 +45,7 @@ TEST_CASE("lost evidence never leaves an all-clear", "[lost_evidence]") {
   CHECK(report.verdict.outcome == Outcome::possible_oom);
   CHECK(report.verdict.cause.empty());
   CHECK(report.verdict.retry.decision == "unknown");
-  CHECK(retry_words(report.verdict) == "unclear: evidence is lost");
+  CHECK(retry_words(report.verdict) == "unclear, because evidence is lost");
   REQUIRE(report.lost.size() == 1);
   CHECK(report.lost[0].path == "train.log");
   CHECK(report.lost[0].location->line == 5);

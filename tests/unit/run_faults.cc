@@ -9,14 +9,19 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "catch.h"
 #include "run/bounded_rows.h"
@@ -24,6 +29,7 @@
 #include "run/group_witness.h"
 #include "run/inherited.h"
 #include "run/kept_output.h"
+#include "run/output_ring.h"
 #include "run/probe.h"
 #include "run/process.h"
 #include "run/run_folder.h"
@@ -119,6 +125,110 @@ TEST_CASE("a queue of frames is a queue that loses its oldest frames when it is 
   }
 }
 
+TEST_CASE("the ring gives all output, in order, or counts the bytes of the oldest that went") {
+  OutputRing ring;
+  std::mt19937 random(11);  // the same numbers each time
+  std::deque<std::string> model;
+  std::int64_t missing = 0;
+  std::vector<OutputRing::Slot> held;  // by the relay, whose reader is slow
+  for (int i = 0; i < 20000; ++i) {
+    // Floods and quiet times in turns.
+    if (random() % 1000 < (i / 2000 % 2 == 0 ? 600u : 300u)) {
+      const auto output = ring.pop();
+      REQUIRE(output.has_value() == !model.empty());
+      if (!output) continue;
+      REQUIRE(output->stream == model.front().size() % 3);
+      REQUIRE(output->text == model.front());
+      model.pop_front();
+      ring.release(output->slot);
+      continue;
+    }
+    std::int64_t gone = 0;
+    const auto slot = ring.take();
+    REQUIRE(slot);
+    for (gone = ring.take_missing(); gone > 0; model.pop_front()) {
+      missing += static_cast<std::int64_t>(model.front().size());
+      gone -= static_cast<std::int64_t>(model.front().size());
+    }
+    REQUIRE(gone == 0);
+    const std::string text(random() % 100 + 1, static_cast<char>('a' + i % 26));
+    text.copy(ring.bytes(*slot).data(), text.size());
+    ring.push(*slot, text.size() % 3, text.size());
+    model.push_back(text);
+    held.push_back(*slot);
+    if (held.size() <= 3) continue;
+    ring.release(held.front());
+    held.erase(held.begin());
+  }
+  CHECK(missing > 0);
+}
+
+TEST_CASE("the ring loses nothing between two threads but what it counts") {
+  OutputRing ring;
+  constexpr int count = 20000;
+  std::atomic<bool> ended = false;
+  std::int64_t sent = 0, came = 0;
+  std::thread relay([&] {
+    for (int i = 0; i < count; ++i) {
+      const auto slot = ring.take();
+      if (!slot) continue;
+      std::memcpy(ring.bytes(*slot).data(), &i, sizeof i);
+      ring.push(*slot, 1, sizeof i);
+      ring.release(*slot);
+      sent += sizeof i;
+    }
+    ended = true;
+  });
+  int last = -1;
+  bool in_order = true;
+  const auto empty_it = [&] {
+    while (const auto output = ring.pop()) {
+      int value = 0;
+      std::memcpy(&value, output->text.data(), sizeof value);
+      in_order &= value > last;
+      last = value;
+      came += static_cast<std::int64_t>(output->text.size());
+      ring.release(output->slot);
+    }
+  };
+  while (!ended) empty_it();
+  relay.join();
+  empty_it();
+  CHECK(in_order);
+  CHECK(last == count - 1);
+  CHECK(came + ring.take_missing() == sent);
+}
+
+TEST_CASE("the relay learns once that the recorder sleeps") {
+  OutputRing ring;
+  const auto push = [&] {
+    const auto slot = ring.take();
+    const bool asleep = ring.push(*slot, 0, 1);
+    ring.release(*slot);
+    return asleep;
+  };
+  CHECK_FALSE(push());
+  CHECK_FALSE(ring.fall_asleep());
+  ring.release(ring.pop()->slot);
+  CHECK(ring.fall_asleep());
+  CHECK(push());
+  CHECK_FALSE(push());
+}
+
+TEST_CASE("without address space the ring has fewer slots, and counts what finds none") {
+  CHECK(status_of([] {
+          const rlimit limit{1, RLIM_INFINITY};
+          const OutputRing before;  // with address space
+          if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+          try {
+            const OutputRing none;
+            return 2;
+          } catch (const std::bad_alloc&) {
+            return 0;
+          }
+        }) == 0);
+}
+
 TEST_CASE("output stays complete when the disk fills up, and comes to the disk when there is room again") {
   const testing::TemporaryFolder folder;
   const RunFolder run = opened(folder);
@@ -161,6 +271,20 @@ TEST_CASE("what came too fast or did not fit is counted in the output") {
   CHECK(kept.dropped() == 12345);
   CHECK(content(folder.at("output.log")) ==
         "first\n\n[" + mark + "12345 bytes of output came faster than they could be kept]\nlast\n");
+}
+
+TEST_CASE("of a flood, the beginning and the end after its last gap are kept") {
+  const testing::TemporaryFolder folder;
+  const RunFolder run = opened(folder);
+  KeptOutput kept(run, "output.log", mark, 4);
+  kept.add("abcdef");
+  CHECK(kept.keeps_end());
+  kept.skip(100);
+  kept.add("uvwxyz");
+  kept.join();
+  CHECK(kept.dropped() == 102);
+  CHECK(content(folder.at("output.log")) ==
+        "abcd\n[" + mark + "102 bytes of output between here and there were not kept]\nuvwxyz");
 }
 
 TEST_CASE("samples stay in memory when the disk is full") {

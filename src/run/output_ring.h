@@ -1,0 +1,74 @@
+// Output on its way from the relay to the recorder, in memory that both have. It is read into a slot, written to its reader
+// from there, and kept from there: nothing is copied between the two processes. The relay never waits for the recorder: if
+// there is no slot left, the oldest output goes, because the end of the output says most about a failure.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace oomdoctor {
+
+class OutputRing {
+ public:
+  static constexpr std::size_t slot_bytes = 1 << 16;
+  using Slot = std::uint16_t;
+
+  /// For this process and those that it starts. With little address space it has fewer slots, or none; std::bad_alloc if
+  /// there is not even a page. Slots that were never used take no memory.
+  OutputRing();
+  ~OutputRing();
+  OutputRing(const OutputRing&) = delete;
+
+  // For the relay.
+
+  /// A slot that nobody uses, now used by the caller; nullopt if there is none at all. The first ones are used over and over.
+  std::optional<Slot> take() noexcept;
+  std::span<char> bytes(Slot slot) const { return {bytes_ + slot * slot_bytes, slot_bytes}; }
+  /// Offers the first `size` bytes of a slot that the caller uses to the recorder. True if the recorder sleeps.
+  bool push(Slot slot, std::size_t stream, std::size_t size) noexcept;
+  /// The caller needs the slot no more.
+  void release(Slot slot) noexcept;
+  /// These bytes of output have never been in a slot.
+  void miss(std::size_t bytes) noexcept { control_->missing.fetch_add(static_cast<std::int64_t>(bytes)); }
+
+  // For the recorder.
+
+  struct Output {
+    Slot slot;  ///< to be released
+    std::size_t stream;
+    std::string_view text;
+  };
+  /// The oldest output.
+  std::optional<Output> pop() noexcept;
+  /// Bytes that went before pop() since the last call.
+  std::int64_t take_missing() noexcept { return control_->missing.exchange(0); }
+  /// From now on push() says that the recorder sleeps, once. False if there is output already.
+  bool fall_asleep() noexcept;
+
+ private:
+  static constexpr Slot most_slots = 256;
+  static constexpr Slot usual_slots = 16;  ///< what output that is no flood needs
+
+  void free_memory_of_flood() noexcept;
+
+  struct Control {
+    std::atomic<std::uint64_t> begin, end;               ///< of the queue, in `queue` modulo its size
+    std::array<std::atomic<std::uint64_t>, most_slots> queue;  ///< slot, stream and size of each output
+    std::array<std::atomic<std::uint8_t>, most_slots> users;   ///< of each slot
+    std::atomic<std::int64_t> missing;                   ///< bytes
+    std::atomic<bool> asleep;
+  };
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "two processes use them");
+
+  Control* control_ = nullptr;
+  char* bytes_ = nullptr;
+  Slot slots_ = 0;
+  Slot highest_ = 0;  ///< that the relay used since the last flood
+};
+
+}  // namespace oomdoctor
