@@ -14,9 +14,15 @@ void* map_shared(std::size_t size) {
   return memory;
 }
 
-std::uint64_t packed(OutputRing::Slot slot, std::size_t stream, std::size_t size) {
-  return std::uint64_t{slot} << 48 | std::uint64_t{stream & 0xFFFF} << 32 | size;
-}
+/// An output as one number, which one process writes and another reads at once.
+struct Entry {
+  std::uint64_t slot, stream, begin, size;
+
+  static Entry of(std::uint64_t packed) {
+    return {packed >> 48, packed >> 40 & 0xFF, packed >> 20 & 0xFFFFF, packed & 0xFFFFF};
+  }
+  std::uint64_t packed() const { return slot << 48 | stream << 40 | begin << 20 | size; }
+};
 
 }  // namespace
 
@@ -34,23 +40,39 @@ OutputRing::~OutputRing() {
   munmap(control_, sizeof(Control));
 }
 
-std::optional<OutputRing::Slot> OutputRing::take() noexcept {
-  for (;;) {
-    for (Slot slot = 0; slot < slots_; ++slot) {
-      std::uint8_t nobody = 0;
-      if (!control_->users[slot].compare_exchange_strong(nobody, 1)) continue;
-      highest_ = std::max(highest_, slot);
-      if (slot == 0 && highest_ >= usual_slots) free_memory_of_flood();
-      return slot;
+/// Only the relay begins to use a slot: one that nobody uses stays so until then.
+bool OutputRing::find_slot() noexcept {
+  const auto is_free = [this](Slot slot) { return control_->users[slot].load() == 0; };
+  for (Slot slot = 0; slot < slots_; ++slot) {
+    if (!is_free(slot)) continue;
+    current_ = slot;
+    used_ = 0;
+    highest_ = std::max(highest_, slot);
+    if (slot == 0 && highest_ >= usual_slots) free_memory_of_flood();
+    return true;
+  }
+  return false;
+}
+
+std::optional<OutputRing::Room> OutputRing::take() noexcept {
+  if (used_ > 0 || slots_ == 0) {
+    const bool full = slot_bytes - used_ < least_room;
+    while ((full || control_->users[current_].load() == 0) && !find_slot()) {
+      if (control_->begin.load() == control_->end.load()) return std::nullopt;
+      drop_oldest();
     }
-    const auto oldest = pop();
-    if (!oldest) return std::nullopt;
+  }
+  control_->users[current_].fetch_add(1);
+  return Room{current_, {bytes_ + current_ * slot_bytes + used_, slot_bytes - used_}};
+}
+
+void OutputRing::drop_oldest() noexcept {
+  if (const auto oldest = pop()) {
     miss(oldest->text.size());
     release(oldest->slot);
   }
 }
 
-/// Only the relay takes slots, so those that nobody uses stay unused.
 void OutputRing::free_memory_of_flood() noexcept {
   for (std::size_t slot = usual_slots; slot <= highest_; ++slot)
     if (control_->users[slot].load() != 0) return;
@@ -58,11 +80,13 @@ void OutputRing::free_memory_of_flood() noexcept {
   highest_ = 0;
 }
 
-bool OutputRing::push(Slot slot, std::size_t stream, std::size_t size) noexcept {
-  control_->users[slot].fetch_add(1);
+bool OutputRing::push(const Room& room, std::size_t stream, std::size_t size) noexcept {
   const std::uint64_t end = control_->end.load();
-  control_->queue[end % most_slots].store(packed(slot, stream, size));
+  while (end - control_->begin.load() >= most_outputs) drop_oldest();
+  control_->users[room.slot].fetch_add(1);
+  control_->queue[end % most_outputs].store(Entry{room.slot, stream, used_, size}.packed());
   control_->end.store(end + 1);
+  used_ += size;
   return control_->asleep.exchange(false);
 }
 
@@ -71,10 +95,10 @@ void OutputRing::release(Slot slot) noexcept { control_->users[slot].fetch_sub(1
 /// Both processes may take the oldest output; the one that moves the begin has it.
 std::optional<OutputRing::Output> OutputRing::pop() noexcept {
   for (std::uint64_t begin = control_->begin.load(); begin != control_->end.load();) {
-    const std::uint64_t entry = control_->queue[begin % most_slots].load();
+    const Entry entry = Entry::of(control_->queue[begin % most_outputs].load());
     if (!control_->begin.compare_exchange_weak(begin, begin + 1)) continue;
-    const auto slot = static_cast<Slot>(entry >> 48);
-    return Output{slot, entry >> 32 & 0xFFFF, {bytes_ + slot * slot_bytes, entry & 0xFFFFFFFF}};
+    return Output{static_cast<Slot>(entry.slot), entry.stream,
+                  {bytes_ + entry.slot * slot_bytes + entry.begin, entry.size}};
   }
   return std::nullopt;
 }

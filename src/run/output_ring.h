@@ -16,6 +16,8 @@ namespace oomdoctor {
 class OutputRing {
  public:
   static constexpr std::size_t slot_bytes = 1 << 16;
+  /// What the relay reads into a slot is at least as large, if there is as much.
+  static constexpr std::size_t least_room = 1 << 14;
   using Slot = std::uint16_t;
 
   /// For this process and those that it starts. With little address space it has fewer slots, or none; std::bad_alloc if
@@ -26,12 +28,16 @@ class OutputRing {
 
   // For the relay.
 
-  /// A slot that nobody uses, now used by the caller; nullopt if there is none at all. The first ones are used over and over.
-  std::optional<Slot> take() noexcept;
-  std::span<char> bytes(Slot slot) const { return {bytes_ + slot * slot_bytes, slot_bytes}; }
-  /// Offers the first `size` bytes of a slot that the caller uses to the recorder. True if the recorder sleeps.
-  bool push(Slot slot, std::size_t stream, std::size_t size) noexcept;
-  /// The caller needs the slot no more.
+  /// A part of a slot that the caller uses, until it releases the slot.
+  struct Room {
+    Slot slot;
+    std::span<char> bytes;
+  };
+  /// Room for the next output; nullopt if there is no slot at all. The first slots are used over and over.
+  std::optional<Room> take() noexcept;
+  /// Offers the first `size` bytes of the room that was taken last to the recorder. True if the recorder sleeps.
+  bool push(const Room& room, std::size_t stream, std::size_t size) noexcept;
+  /// The caller needs the room no more.
   void release(Slot slot) noexcept;
   /// These bytes of output have never been in a slot.
   void miss(std::size_t bytes) noexcept { control_->missing.fetch_add(static_cast<std::int64_t>(bytes)); }
@@ -51,24 +57,31 @@ class OutputRing {
   bool fall_asleep() noexcept;
 
  private:
-  static constexpr Slot most_slots = 256;
+  /// Slots may be three quarters full: they hold 16 MiB, the end of a flood that is always kept.
+  static constexpr Slot most_slots = 352;
   static constexpr Slot usual_slots = 16;  ///< what output that is no flood needs
-
-  void free_memory_of_flood() noexcept;
+  static constexpr std::size_t most_outputs = 1 << 16;
 
   struct Control {
-    std::atomic<std::uint64_t> begin, end;               ///< of the queue, in `queue` modulo its size
-    std::array<std::atomic<std::uint64_t>, most_slots> queue;  ///< slot, stream and size of each output
-    std::array<std::atomic<std::uint8_t>, most_slots> users;   ///< of each slot
-    std::atomic<std::int64_t> missing;                   ///< bytes
+    std::atomic<std::uint64_t> begin, end;                        ///< of the queue, in `queue` modulo its size
+    std::array<std::atomic<std::uint64_t>, most_outputs> queue;  ///< of Entry
+    std::array<std::atomic<std::uint32_t>, most_slots> users;    ///< of each slot
+    std::atomic<std::int64_t> missing;                            ///< bytes
     std::atomic<bool> asleep;
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "two processes use them");
 
+  bool find_slot() noexcept;
+  void drop_oldest() noexcept;
+  void free_memory_of_flood() noexcept;
+
   Control* control_ = nullptr;
   char* bytes_ = nullptr;
   Slot slots_ = 0;
-  Slot highest_ = 0;  ///< that the relay used since the last flood
+  // Of the relay.
+  Slot current_ = 0;                ///< the slot that is being filled
+  std::size_t used_ = slot_bytes;  ///< bytes of it
+  Slot highest_ = 0;                ///< slot since the last flood
 };
 
 }  // namespace oomdoctor

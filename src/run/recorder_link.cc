@@ -34,11 +34,12 @@ void RecorderLink::send(FrameKind kind, std::string_view payload) noexcept {
   if (!queue_.empty() || !write({&head, 1}, payload)) queue_.push({&head, 1}, payload);
 }
 
-void RecorderLink::send_output(std::size_t stream, std::optional<OutputRing::Slot> slot, std::size_t size) noexcept {
+void RecorderLink::send_output(std::size_t stream, const std::optional<OutputRing::Room>& room,
+                               std::size_t size) noexcept {
   if (!socket_.is_open()) return;
-  if (!slot)
+  if (!room)
     ring_.miss(size);
-  else if (ring_.push(*slot, stream, size))
+  else if (ring_.push(*room, stream, size))
     send(FrameKind::output, {});
 }
 

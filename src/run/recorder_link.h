@@ -31,8 +31,8 @@ class RecorderLink {
   RecorderLink(Descriptor socket, OutputRing& ring);
 
   void send(FrameKind kind, std::string_view payload) noexcept;
-  /// The first `size` bytes of a slot of the ring. Without a slot, the recorder learns only how many they are.
-  void send_output(std::size_t stream, std::optional<OutputRing::Slot> slot, std::size_t size) noexcept;
+  /// The first `size` bytes of a room of the ring. Without one, the recorder learns only how many they are.
+  void send_output(std::size_t stream, const std::optional<OutputRing::Room>& room, std::size_t size) noexcept;
   template <typename Value>
   void send_value(FrameKind kind, const Value& value) noexcept {
     send(kind, {reinterpret_cast<const char*>(&value), sizeof value});

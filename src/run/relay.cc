@@ -242,9 +242,11 @@ void Relay::release_slot(Stream& stream) {
 /// At the end of the input of a terminal, or if the command closed its output, the stream ends. False if there is nothing.
 bool Relay::read(std::size_t i) {
   Stream& stream = (*streams_)[i];
-  if (stream.records && link_.is_open()) stream.slot = ring_.take();
-  const std::span<char> room = stream.slot ? ring_.bytes(*stream.slot) : stream.buffer;
-  const ssize_t got = uninterrupted([&] { return ::read(stream.source.number(), room.data(), room.size()); });
+  std::optional<OutputRing::Room> room;
+  if (stream.records && link_.is_open()) room = ring_.take();
+  if (room) stream.slot = room->slot;
+  const std::span<char> bytes = room ? room->bytes : stream.buffer;
+  const ssize_t got = uninterrupted([&] { return ::read(stream.source.number(), bytes.data(), bytes.size()); });
   if (got <= 0) release_slot(stream);
   if (got < 0 && errno == EAGAIN) return false;
   const bool hangs_up = got < 0 && errno == EIO && stream.records && child_.terminal().is_open();
@@ -256,8 +258,8 @@ bool Relay::read(std::size_t i) {
     stream.source.close();
     return false;
   }
-  stream.left = {room.data(), static_cast<std::size_t>(got)};
-  if (stream.records) link_.send_output(i, stream.slot, stream.left.size());
+  stream.left = {bytes.data(), static_cast<std::size_t>(got)};
+  if (stream.records) link_.send_output(i, room, stream.left.size());
   write(stream);
   return true;
 }

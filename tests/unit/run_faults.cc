@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -144,18 +145,20 @@ TEST_CASE("the ring gives all output, in order, or counts the bytes of the oldes
       continue;
     }
     std::int64_t gone = 0;
-    const auto slot = ring.take();
-    REQUIRE(slot);
+    const auto room = ring.take();
+    REQUIRE(room);
+    REQUIRE(room->bytes.size() >= OutputRing::least_room);
     for (gone = ring.take_missing(); gone > 0; model.pop_front()) {
       missing += static_cast<std::int64_t>(model.front().size());
       gone -= static_cast<std::int64_t>(model.front().size());
     }
     REQUIRE(gone == 0);
-    const std::string text(random() % 100 + 1, static_cast<char>('a' + i % 26));
-    text.copy(ring.bytes(*slot).data(), text.size());
-    ring.push(*slot, text.size() % 3, text.size());
+    const std::size_t size = random() % (random() % 2 == 0 ? 100 : OutputRing::least_room) + 1;
+    const std::string text(size, static_cast<char>('a' + i % 26));
+    text.copy(room->bytes.data(), text.size());
+    ring.push(*room, text.size() % 3, text.size());
     model.push_back(text);
-    held.push_back(*slot);
+    held.push_back(room->slot);
     if (held.size() <= 3) continue;
     ring.release(held.front());
     held.erase(held.begin());
@@ -170,11 +173,11 @@ TEST_CASE("the ring loses nothing between two threads but what it counts") {
   std::int64_t sent = 0, came = 0;
   std::thread relay([&] {
     for (int i = 0; i < count; ++i) {
-      const auto slot = ring.take();
-      if (!slot) continue;
-      std::memcpy(ring.bytes(*slot).data(), &i, sizeof i);
-      ring.push(*slot, 1, sizeof i);
-      ring.release(*slot);
+      const auto room = ring.take();
+      if (!room) continue;
+      std::memcpy(room->bytes.data(), &i, sizeof i);
+      ring.push(*room, 1, sizeof i);
+      ring.release(room->slot);
       sent += sizeof i;
     }
     ended = true;
@@ -199,12 +202,32 @@ TEST_CASE("the ring loses nothing between two threads but what it counts") {
   CHECK(came + ring.take_missing() == sent);
 }
 
+TEST_CASE("the ring holds the last 16 MiB of a flood, whatever the size of its pieces") {
+  const std::size_t size = GENERATE(std::size_t{500}, std::size_t{5000}, OutputRing::least_room, OutputRing::slot_bytes);
+  OutputRing ring;
+  constexpr std::size_t flood = 64 << 20;
+  for (std::size_t sent = 0; sent < flood;) {
+    const auto room = ring.take();
+    const std::size_t piece = std::min(size, room->bytes.size());
+    ring.push(*room, 0, piece);
+    ring.release(room->slot);
+    sent += piece;
+  }
+  std::size_t held = 0;
+  while (const auto output = ring.pop()) {
+    held += output->text.size();
+    ring.release(output->slot);
+  }
+  CHECK(held >= 16 << 20);
+  CHECK(static_cast<std::size_t>(ring.take_missing()) + held >= flood);
+}
+
 TEST_CASE("the relay learns once that the recorder sleeps") {
   OutputRing ring;
   const auto push = [&] {
-    const auto slot = ring.take();
-    const bool asleep = ring.push(*slot, 0, 1);
-    ring.release(*slot);
+    const auto room = ring.take();
+    const bool asleep = ring.push(*room, 0, 1);
+    ring.release(room->slot);
     return asleep;
   };
   CHECK_FALSE(push());
