@@ -34,7 +34,8 @@ i64 Window::line_ends(std::size_t begin, std::size_t end) const {
 bool Window::ends_long_line(std::size_t at) const {
   constexpr std::size_t nearby = long_line / 4;
   const std::size_t from = at > nearby ? at - nearby : 0;
-  return buffer_.substr(from, at + nearby - from).find_first_of("\r\n") == buffer_.npos;
+  const std::string_view around = buffer_.substr(from, at + nearby - from);
+  return find_line_end(around) == around.size();
 }
 
 /// Cuts the bounds at the ends of the line, at half of `most` on each side, and at the cuts of a long line.
