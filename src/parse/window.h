@@ -79,6 +79,8 @@ class Window {
   /// The neighbouring line; nullopt at the ends of the buffer and at the cut of a long line.
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
+  /// The same without its prefix peeled off.
+  std::optional<Line> previous_without_prefix(const Line& line) const;
 
   /// The largest end in (begin, end] at which the block from `begin` may end: after a line end, else at the cut of a
   /// long line. Never within "\r\n". The margin after `end` must be in the buffer, except at the end of the text.
@@ -142,6 +144,9 @@ class Cursor {
   /// at most 8 times `most` lines in all.
   void forward(int most, const std::function<bool(const Line&)>& visit) const;
   void backward(int most, const std::function<bool(const Line&)>& visit) const;
+  /// backward() for visitors that need the texts only. If the current line has no tag of a rank or process, no tags are
+  /// read: that takes most of the time of a walk.
+  void backward_texts(int most, const std::function<bool(std::string_view)>& visit) const;
   /// The current line with up to `back` lines before and `ahead` lines after it, joined without blanks. An empty line
   /// ends it on either side.
   Joined joined(int back, int ahead) const;
