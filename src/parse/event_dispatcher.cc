@@ -62,11 +62,13 @@ void EventDispatcher::add(const Window& window, BlockMatches& findings, std::siz
     ref.first_line += lines_;
     ref.last_line += lines_;
   };
-  for (LineMatch& f : findings.all) shift(f);
   for (StepRun& run : findings.runs) shift(run.last), shift(run.advanced);
-  declared_.begin_block(findings);
+  declared_.begin_block(findings, lines_);
   if (rows_.size() < findings.places.size()) rows_.resize(findings.places.size());
-  for (std::size_t i = from; i < findings.all.size(); ++i) emit(window, findings.all[i], findings);
+  for (std::size_t i = from; i < findings.all.size(); ++i) {
+    shift(findings.all[i]);
+    emit(window, findings.all[i], findings);
+  }
   builder_.end_block();
 }
 
