@@ -60,6 +60,10 @@ class Window {
   Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
+  /// True if no line of the buffer needs cleaning.
+  bool clean() const { return lines().clean(); }
+  /// True if this line of the window needed no cleaning.
+  bool is_raw(const Line& line) const { return line.text.data() == buffer_.data() + line.begin; }
   /// True if no escape sequence and no NUL is near `at` in its line.
   bool clean_around(std::size_t at) const;
   /// The number of line ends of the file in this range: '\n', and removed ones.
