@@ -22,13 +22,12 @@ constexpr std::string_view tag = "see_memory_usage]";
 /// "after step 100".
 std::optional<std::string> find_message(const Cursor& cursor) {
   std::optional<std::string> message;
-  cursor.backward(message_distance, [&](const Line& line) {
-    if (line.text.find("Max_MA") != std::string::npos) return false;
-    const std::size_t at = line.text.find(tag);
-    if (at == std::string::npos) return true;
-    const std::string_view printed = line.text.substr(at + tag.size());
-    if (printed.find("CPU Virtual Memory") == std::string::npos)
-      message = std::string(printed.substr(0, printed.find('|')));
+  cursor.backward_texts(message_distance, [&](std::string_view text) {
+    if (text.find("Max_MA") != text.npos) return false;
+    const std::size_t at = text.find(tag);
+    if (at == text.npos) return true;
+    const std::string_view printed = text.substr(at + tag.size());
+    if (printed.find("CPU Virtual Memory") == printed.npos) message = std::string(printed.substr(0, printed.find('|')));
     return false;
   });
   return message;

@@ -87,9 +87,9 @@ bool is_named_report(std::string_view line) {
 /// may_match: reports of iterations are gauges. Skips their lines, which are frequent in a log.
 bool may_be_named(std::string_view block, std::size_t at) {
   constexpr std::size_t line_length = 300;
-  const std::string_view before = block.substr(0, at);
+  const std::string_view before = block.substr(0, at), after = block.substr(at, line_length);
   return !(before.ends_with("iterations) ") || before.ends_with("iterations ")) ||
-         block.substr(at, line_length).find("| cached:") != block.npos;
+         after.substr(0, find_line_end(after)).find("| cached:") != after.npos;
 }
 
 void named_report(const Match& m, EventSink& sink) {

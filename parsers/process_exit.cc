@@ -105,12 +105,13 @@ void code_137(const Match& m, EventSink& sink) {
   emit(m, sink);
 }
 
-/// may_match: "code" is common in other texts, but a death has its number right after the word.
+/// may_match: "code" is common in other texts, but a death has its number right after the word. The regex reads which.
 bool is_numbered(std::string_view block, std::size_t at) {
   std::string_view after = block.substr(at + std::string_view("code").size());
   for (const char c : {':', ' ', '('})
     if (after.starts_with(c)) after.remove_prefix(1);
-  return after.starts_with("137") || after.starts_with("-9");
+  if (after.starts_with('-')) after.remove_prefix(1);
+  return !after.empty() && is_digit(after.front());
 }
 
 }  // namespace oomdoctor::parsers::process_exit

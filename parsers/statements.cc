@@ -81,8 +81,8 @@ bool names_memory(std::string_view block, std::size_t at) {
                                                "gib",      "kb",    "mb",  "gb",  "reserve", "fit",  "vm"};
   const auto lower_at = [&](std::size_t i) { return lower(block[i]); };
   std::size_t begin = at, end = at;
-  while (begin > 0 && at - begin < reach && block[begin - 1] != '\n') --begin;
-  while (end < block.size() && end - at < reach && block[end] != '\n') ++end;
+  while (begin > 0 && at - begin < reach && !ends_line(block[begin - 1])) --begin;
+  while (end < block.size() && end - at < reach && !ends_line(block[end])) ++end;
   for (std::size_t i = begin; i < end; ++i)
     for (const std::string_view word : words) {
       if (lower_at(i) != word[0] || end - i < word.size()) continue;

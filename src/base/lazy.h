@@ -13,8 +13,12 @@ template <typename T>
 class Lazy {
  public:
   Lazy() = default;
-  Lazy(const Lazy&) = delete;
-  Lazy& operator=(const Lazy&) = delete;
+  /// A copy has no value yet: what it is made from may change. Only if no thread uses either.
+  Lazy(const Lazy&) noexcept {}
+  Lazy& operator=(const Lazy&) noexcept {
+    delete made_.exchange(nullptr, std::memory_order_relaxed);
+    return *this;
+  }
   ~Lazy() { delete made_.load(std::memory_order_relaxed); }
 
   /// `make` returns a T, an equal one for each caller. It must not use another Lazy<T>. If it throws, the next call

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "facts/analysis.h"
+#include "facts/unreachable_memory.h"
 #include "growth/growth_limits.h"
 
 namespace oomdoctor {
@@ -119,29 +120,6 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
                    "evaluation may not fit",
                    bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
        tightest->last_evidence});
-}
-
-/// The part of the GPU that a PyTorch counter can never reach. It is the memory outside the allocator (CUDA contexts,
-/// other processes), from the difference between the GPU's series and reserved memory. It also includes the rise of a
-/// step's peak above the value printed at its end.
-double unreachable_bytes(const ScanResult& scan, const Series& s) {
-  if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
-  const auto beside = [&](const Series& other) {
-    return other.n >= min_points && (!other.origin.rank || !s.origin.rank || other.origin.rank == s.origin.rank) &&
-           (!other.origin.device || !s.origin.device || other.origin.device == s.origin.device);
-  };
-  const Series *device = nullptr, *reserved = nullptr, *peak = nullptr;
-  for (const Series& other : scan.series) {
-    if (!beside(other)) continue;
-    if (other.metric == Metric::used) device = &other;
-    if (other.metric == Metric::reserved) reserved = &other;
-    if (other.metric == Metric::max_allocated && other.kind == SeriesKind::reset_maximum && other.n == s.n)
-      peak = &other;
-  }
-  double kept = 0;
-  if (device != nullptr && reserved != nullptr) kept += std::max(0.0, device->last_value - reserved->last_value);
-  if (s.metric == Metric::allocated && peak != nullptr) kept += std::max(0.0, peak->last_value - s.last_value);
-  return kept;
 }
 
 /// Removes forecasts that the failure contradicts.
@@ -319,13 +297,14 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
   emit_units(scan, analysis.notes);
   analysis.trends.resize(scan.series.size());
+  const UnreachableMemory unreachable(scan, min_points);
   for_each_index(scan.series.size(), options.jobs, [&](std::size_t i) {
     const Series& s = scan.series[i];
     GrowthOptions growth;
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
     if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
-    growth.unreachable_bytes = unreachable_bytes(scan, s);
+    growth.unreachable_bytes = unreachable.bytes_for(s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;

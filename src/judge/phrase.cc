@@ -14,12 +14,8 @@ namespace oomdoctor {
 
 namespace {
 
-/// A piece of plain text, or a placeholder.
-struct Piece {
-  std::string text;  ///< plain text, or the format of a placeholder
-  std::optional<Expr> expression;
-};
-using Sentence = std::vector<Piece>;
+using Piece = Phrase::Piece;
+using Sentence = Phrase::Sentence;
 
 std::string format_number(const char* format, double number) {
   std::array<char, 64> text{};
@@ -157,9 +153,13 @@ Phrase Phrase::parse(std::string_view text) {
   return phrase;
 }
 
+const std::vector<Sentence>& Phrase::sentences() const {
+  return sentences_.get([this] { return split_sentences(text_); });
+}
+
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
   std::string text;
-  for (const auto& sentence : split_sentences(text_)) {
+  for (const Sentence& sentence : sentences()) {
     const auto filled = fill_sentence(sentence, facts);
     if (!filled) return std::nullopt;
     text += *filled;
@@ -169,7 +169,7 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
 
 std::string Phrase::with_letters() const {
   std::string text;
-  for (const auto& sentence : split_sentences(text_)) {
+  for (const Sentence& sentence : sentences()) {
     std::string filled;
     bool has_words = false;
     for (const auto& piece : sentence) {
@@ -183,7 +183,7 @@ std::string Phrase::with_letters() const {
 
 std::string Phrase::fill_sentences(const Facts& facts) const {
   std::string text;
-  for (const auto& sentence : split_sentences(text_)) {
+  for (const Sentence& sentence : sentences()) {
     auto filled = fill_sentence(sentence, facts);
     if (!filled) continue;
     const std::string plain = without_end_blanks(std::move(*filled));

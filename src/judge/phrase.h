@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/lazy.h"
 #include "judge/expr.h"
 
 namespace oomdoctor {
@@ -14,10 +16,18 @@ namespace oomdoctor {
 /// text, and "{{" is a brace before a small letter. Formats: "G" and "M" are whole gibi- and mebibytes, rounded up; "n"
 /// is a whole number, ".1" and ".2" are decimals, "%" is a share. Without a format, a fact prints in its own unit.
 ///
-/// A phrase is checked when it is loaded, and parsed again when it is filled: a log needs only a few of the rules' many
-/// phrases.
+/// A phrase is checked when it is loaded, and parsed again when it is first filled: a log needs only a few of the
+/// rules' many phrases. It keeps that parse, because a survey fills the same phrases for each job. Any thread may fill
+/// it.
 class Phrase {
  public:
+  /// A piece of plain text, or a placeholder.
+  struct Piece {
+    std::string text;  ///< plain text, or the format of a placeholder
+    std::optional<Expr> expression;
+  };
+  using Sentence = std::vector<Piece>;
+
   Phrase() = default;
   /// Throws ExprError. Its column counts from the start of the text.
   static Phrase parse(std::string_view text);
@@ -38,7 +48,10 @@ class Phrase {
   template <typename Archive>
   friend void fields(Archive& archive, Phrase& phrase);
 
+  const std::vector<Sentence>& sentences() const;
+
   std::string text_;
+  Lazy<std::vector<Sentence>> sentences_;
 };
 
 }  // namespace oomdoctor

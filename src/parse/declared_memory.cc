@@ -7,11 +7,11 @@ bool is_host_metric(Metric m) { return m == Metric::host_rss || m == Metric::hos
 
 }  // namespace
 
-void DeclaredMemory::begin_block(const BlockMatches& found) {
+void DeclaredMemory::begin_block(const BlockMatches& found, i64 lines_before) {
   lines_.clear();
   for (const LineMatch& f : found.all) {
     if (f.by == nullptr || !f.by->parser->declared) continue;
-    Memory& memory = lines_[f.first_line];
+    Memory& memory = lines_[f.first_line + lines_before];
     for (const GaugeValue& value : found.values_of(f)) {
       const GaugeNumber& number = f.by->form().numbers()[value.number];
       if (number.kind == GaugeNumber::Kind::memory)

@@ -13,7 +13,8 @@ std::string_view parser_of(const Table& table) { return table.name.substr(0, tab
 /// The beginning of the text up to the first line end.
 std::string first_line_of(std::string_view text) {
   constexpr std::size_t longest = 256;
-  return std::string(text.substr(0, std::min(text.find_first_of("\r\n"), longest)));
+  text = text.substr(0, longest);
+  return std::string(text.substr(0, find_line_end(text)));
 }
 
 /// Emits the numbers of one gauge line. A step within an epoch becomes a step of the run if the total is printed. A
@@ -61,11 +62,13 @@ void EventDispatcher::add(const Window& window, BlockMatches& findings, std::siz
     ref.first_line += lines_;
     ref.last_line += lines_;
   };
-  for (LineMatch& f : findings.all) shift(f);
   for (StepRun& run : findings.runs) shift(run.last), shift(run.advanced);
-  declared_.begin_block(findings);
+  declared_.begin_block(findings, lines_);
   if (rows_.size() < findings.places.size()) rows_.resize(findings.places.size());
-  for (std::size_t i = from; i < findings.all.size(); ++i) emit(window, findings.all[i], findings);
+  for (std::size_t i = from; i < findings.all.size(); ++i) {
+    shift(findings.all[i]);
+    emit(window, findings.all[i], findings);
+  }
   builder_.end_block();
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 #include "parse/label.h"
-#include "parse/row_walk.h"
+#include "parse/line_template.h"
 #include "parse/setting_format.h"
 
 namespace oomdoctor {
@@ -14,11 +14,21 @@ namespace {
 
 constexpr int message_back = 3, message_ahead = 9;  ///< max lines of a wrapped message before and after the anchor
 constexpr std::size_t max_gauges = 64;              ///< max step lines glued together in one line
-constexpr std::size_t max_cheap_hits = 2;      ///< on one line: testing these costs no more than a template look-up
-constexpr std::size_t message_key_bytes = 80;  ///< enough to distinguish two messages that begin on one line
-constexpr std::size_t sniffed_lines = 64;      ///< enough lines of an export to see memory change
+constexpr std::size_t message_key_bytes = 80;       ///< enough to distinguish two messages that begin on one line
+constexpr std::size_t sniffed_lines = 64;           ///< enough lines of an export to see memory change
 
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+
+/// The text in lower case, with a '0' for each run of digits: the same for all texts that differ in their numbers only.
+std::string with_runs_joined(std::string_view text) {
+  std::string out;
+  for (const char c : text)
+    if (!is_digit(c))
+      out += lower(c);
+    else if (out.empty() || out.back() != '0')
+      out += '0';
+  return out;
+}
 
 /// True if a number may have an exponent beyond the range of double. Other digits would make it a valid number.
 bool has_long_exponent(std::string_view text) {
@@ -31,23 +41,6 @@ bool has_long_exponent(std::string_view text) {
   return false;
 }
 
-LineMatch make_match(const Line& line, const CompiledFormat& reader) {
-  LineMatch found;
-  found.by = &reader;
-  found.reader = reader.name;
-  found.line = line;
-  found.text = line.text;
-  found.first_line = line.number;
-  found.last_line = line.last;
-  return found;
-}
-
-/// The text of the i-th group; empty if it did not match.
-std::string_view group_text(const LineMatch& found, std::size_t i) {
-  if (found.parts == nullptr || i >= found.parts->size() || !(*found.parts)[i].matched) return {};
-  return found.text.substr((*found.parts)[i].at, (*found.parts)[i].size);
-}
-
 Parts make_parts(const Captures& captures, std::string_view text) {
   Parts parts;
   for (std::size_t i = 0; i < captures.group.size(); ++i) {
@@ -57,121 +50,6 @@ Parts make_parts(const Captures& captures, std::string_view text) {
     parts[i] = {static_cast<std::uint32_t>(group.data() - text.data()), static_cast<std::uint32_t>(group.size()), true};
   }
   return parts;
-}
-
-/// Reads the numbers of a line at the fields of its template. False if a field has no number.
-bool read_values(const KnownTemplate& known, const TemplateMatch& match, std::string_view line,
-                 std::vector<GaugeValue>& out) {
-  for (const NumberField& number : match.numbers) {
-    std::size_t at = known.at(number);
-    const auto read = read_number(line, at);
-    if (!read) return false;
-    out.push_back(*read);
-    out.back().number = number.number;
-  }
-  return true;
-}
-
-bool is_step(const LineMatch& found) { return found.by->is_step_only && found.printed->step; }
-
-/// True if both lines have the same rank and process.
-bool same_stream(const Line& a, const Line& b) {
-  return a.prefix.rank == b.prefix.rank && a.prefix.pid == b.prefix.pid;
-}
-
-/// The run of steps that this line extends, or null.
-StepRun* open_run(const CompiledFormat& reader, const Line& line, BlockMatches& out) {
-  if (out.all.empty()) return nullptr;
-  const LineMatch& last = out.all.back();
-  return last.steps != nullptr && last.by == &reader && same_stream(last.line, line) ? last.steps : nullptr;
-}
-
-void extend(StepRun& run, const LineRef& ref, i64 step, std::optional<double> epoch) {
-  ++run.lines;
-  run.more += ref.first_line > run.last.last_line;
-  run.last = ref;
-  run.changes += step != run.step;
-  if (step > run.step) {
-    ++run.advances;
-    run.advanced = ref;
-  }
-  run.step = step;
-  if (epoch) run.epoch = epoch;
-}
-
-/// Merges the last match into the run of steps before it, or starts a new run.
-void join_steps(BlockMatches& out) {
-  LineMatch found = std::move(out.all.back());
-  out.all.pop_back();
-  const FreeformLine& printed = out.printed_of(found);
-  const i64 step = whole_number(*printed.step);
-  if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, printed.epoch);
-  StepRun& run = out.runs.emplace_back();
-  run.step = step;
-  run.last = found;
-  found.steps = &run;
-  out.all.push_back(std::move(found));
-}
-
-/// The fast path for logs of step lines: reads only the numbers and extends the run.
-bool extend_by_template(const KnownTemplate& known, const Line& line, BlockMatches& out) {
-  if (known.shape->accepts.size() != 1) return false;
-  const TemplateMatch& match = known.shape->accepts[0];
-  if (!match.reader->is_step_only || !match.printed->step) return false;
-  StepRun* run = open_run(*match.reader, line, out);
-  if (run == nullptr) return false;
-  const std::size_t first = out.values.size();
-  const bool read = read_values(known, match, line.text, out.values);
-  if (read) {
-    const PrintedPosition place = read_position(std::span(out.values).subspan(first), *match.printed);
-    extend(*run, {line, match.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
-  }
-  out.values.resize(first);
-  return read;
-}
-
-/// Appends the matches of a line by its template. False if its digits change the meaning; then nothing is appended.
-bool apply_template(const KnownTemplate& known, Line& line, BlockMatches& out) {
-  const auto prefix = read_prefix(known.shape->prefix, line.text);
-  if (!prefix) return false;
-  line.prefix = *prefix;
-  if (extend_by_template(known, line, out)) return true;
-  const std::size_t first = out.all.size();
-  for (const TemplateMatch& match : known.shape->accepts) {
-    LineMatch& found = out.all.emplace_back(make_match(line, *match.reader));
-    found.again = match.again;
-    found.values_begin = out.values.size();
-    if (!read_values(known, match, line.text, out.values)) return out.all.resize(first), false;
-    found.values_end = out.values.size();
-    found.printed = match.printed.get();
-    if (!match.parts.empty()) found.parts = &match.parts;
-    found.marked = group_text(found, 1);
-  }
-  if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
-  return true;
-}
-
-/// The template of a line with these matches.
-LineTemplate make_template(const Line& line, std::span<const LineMatch> found, const BlockMatches& all,
-                           const NumberSpans* runs) {
-  LineTemplate shape;
-  shape.prefix = line.prefix;
-  for (const LineMatch& f : found) {
-    TemplateMatch& match = shape.accepts.emplace_back();
-    match.reader = f.by;
-    match.again = f.again;
-    const auto add_number = [&](std::uint32_t number, std::size_t at) {
-      match.numbers.push_back(
-          {number, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
-    };
-    for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
-    if (f.printed != nullptr) {
-      match.printed = std::make_unique<FreeformLine>(*f.printed);
-      for (const std::size_t at : number_offsets(*f.printed)) add_number(0, at);
-    }
-    if (f.parts != nullptr) match.parts = *f.parts;
-  }
-  return shape;
 }
 
 }  // namespace
@@ -233,6 +111,7 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       fold.push_back(fold_case);
       behind_.emplace_back();
       plain_.push_back(!has_digit(anchor));
+      if (plain_.back() == 0) numbered_.push_back(with_runs_joined(anchor));
     }
     behind_[at->second].push_back(target);
   };
@@ -425,7 +304,7 @@ Lengths FormatRegistry::lengths_of(const Line& line, std::span<const CompiledFor
 }
 
 void FormatRegistry::read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
-                               TemplateCache* memo, BlockMatches& out) {
+                               TemplateCache* memo, BlockMatches& out) const {
   const std::size_t first = out.all.size();
   Views views;
   bool taken = false;
@@ -438,71 +317,19 @@ void FormatRegistry::read_line(const Window& window, const Line& line, std::span
   const bool alike = memo != nullptr && memo->wanted() && !given_up && !line.prefix.strange &&
                      !has_long_exponent(line.text) &&
                      !(views.printed && (!views.printed->repeatable || numbers_may_be_program(line.text)));
-  if (alike) memo->keep(make_template(line, found, out, memo->runs()), lengths_of(line, wanted, views, memo->runs()));
-  if (out.all.size() == first + 1 && is_step(out.all.back())) join_steps(out);
+  if (alike) {
+    LineTemplate shape = make_template(line, wanted, found, out, memo->runs());
+    shape.anchors_fixed = !may_gain_anchor(line.text);
+    memo->keep(std::move(shape), lengths_of(line, wanted, views, memo->runs()));
+  }
+  join_step(out, first);
 }
 
-/// For each line with anchors: rows of the open table first, then the template cache, then headers, then the formats.
-/// The two cheap tests come first: most anchors lead to nothing.
-i64 FormatRegistry::map(const Window& window, std::size_t begin, std::size_t end, std::shared_ptr<const OpenTable> open,
-                        TemplateCache& memo, BlockMatches& out) const {
-  out.clear();
-  out.open = std::move(open);
-  RowWalk rows(window, begin, end, out);
-  if (out.open) rows.open(*out.open);
-  std::vector<AnchorHit> hits;
-  prefilter_->scan(window.buffer(), begin, end, hits);
-  std::set<std::pair<const CompiledFormat*, std::pair<i64, std::size_t>>>
-      seen;  // messages that several anchors lead to
-  std::vector<const CompiledFormat*> wanted;
-  std::size_t counted = begin;
-  i64 number = 1;
-  for (std::size_t i = 0; i < hits.size();) {
-    const std::size_t first = hits[i].offset, from = i;
-    if (rows.is_open() && first >= rows.begin()) {
-      rows.read_to(first);
-      while (i < hits.size() && hits[i].offset < rows.end()) ++i;
-      const bool header = find_header(window, rows.line(), std::span(hits).subspan(from, i - from), out);
-      const bool row = !header && rows.read();
-      rows.pass();
-      if (header) rows.open(*out.headers.back());
-      if (header || row) continue;  // and nothing else on this line
-      i = from;
-    }
-    const auto bounds = window.bounds_around(first);
-    bool plain = true;
-    for (; i < hits.size() && hits[i].offset < std::max(bounds.second, first + 1); ++i) plain &= plain_[hits[i].anchor];
-    const auto here = std::span(hits).subspan(from, i - from);
-    // With few hits, testing them is cheaper than the template look-up.
-    const bool cheap = here.size() <= max_cheap_hits;
-    if (cheap && !find_wanted(window, here, wanted)) continue;
-    number += window.line_ends(counted, first);
-    counted = first;
-    Line line = window.line_without_prefix(bounds, first, number);
-    const KnownTemplate known = plain ? memo.find(line.text) : KnownTemplate{};
-    if (known.shape != nullptr && apply_template(known, line, out)) continue;
-    // A header consists of column names: no format needs it.
-    if (!rows.is_open() && find_header(window, line, here, out)) {
-      rows.go_to(line);
-      rows.pass();
-      rows.open(*out.headers.back());
-      continue;
-    }
-    if (!cheap) find_wanted(window, here, wanted);
-    const bool alike = plain && known.shape == nullptr &&
-                       std::all_of(wanted.begin(), wanted.end(),
-                                   [](const CompiledFormat* r) { return r->digits() != CompiledFormat::Digits::text; });
-    line.prefix = peel_prefix(line.text);
-    const std::size_t before = out.all.size();
-    read_line(window, line, wanted, alike ? &memo : nullptr, out);
-    const auto repeated = [&](const LineMatch& f) {
-      return f.by->message && !seen.insert({f.by, {f.first_line, hash_of_message(f)}}).second;
-    };
-    out.all.erase(std::remove_if(out.all.begin() + static_cast<std::ptrdiff_t>(before), out.all.end(), repeated),
-                  out.all.end());
-  }
-  if (rows.is_open()) rows.read_to(end);
-  return number - 1 + window.line_ends(counted, end);
+/// Compares without the lengths of numbers, so it may say true where no number fits.
+bool FormatRegistry::may_gain_anchor(std::string_view line) const {
+  const std::string joined = with_runs_joined(line);
+  return std::any_of(numbered_.begin(), numbered_.end(),
+                     [&](const std::string& anchor) { return joined.find(anchor) != joined.npos; });
 }
 
 std::shared_ptr<const OpenTable> FormatRegistry::sniff(const Window& window) const {

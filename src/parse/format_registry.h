@@ -6,8 +6,8 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/lazy.h"
@@ -155,6 +155,8 @@ class FormatRegistry {
   std::shared_ptr<const OpenTable> sniff(const Window& window) const;
 
  private:
+  class BlockMapping;
+
   /// A format or a table that an anchor leads to.
   struct Target {
     const CompiledFormat* reader = nullptr;
@@ -186,13 +188,16 @@ class FormatRegistry {
   static Lengths lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
                             const NumberSpans* runs);
   /// Tries all formats on a line, fallbacks last, and offers the result to the cache.
-  static void read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
-                        TemplateCache* memo, BlockMatches& out);
+  void read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
+                 TemplateCache* memo, BlockMatches& out) const;
+  /// True if an anchor may appear in the line with other digits, or with more of them.
+  bool may_gain_anchor(std::string_view line) const;
 
   std::deque<CompiledFormat> readers_;
   std::vector<const Table*> tables_;
   std::vector<std::vector<Target>> behind_;  ///< by anchor: its targets
   std::vector<char> plain_;                  ///< by anchor: true if it contains no digit
+  std::vector<std::string> numbered_;        ///< the other anchors, as with_runs_joined() writes them
   std::unique_ptr<Prefilter> prefilter_;
 };
 

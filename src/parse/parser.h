@@ -93,7 +93,9 @@ struct Pattern {
   /// A further test of the parsed free-form line; emit gets the line as Match::printed.
   bool (*accepts_parsed)(const FreeformLine&) = nullptr;
   /// A cheap test of the bytes around the anchor at offset `at` of a block, before the line is cleaned. It returns
-  /// false only if this occurrence cannot lead to a match. Not called if escape sequences or NULs are near.
+  /// false only if this occurrence cannot lead to a match. It looks at the line of the anchor only, and all digits are
+  /// alike to it: lines that differ only in their digits may share the answer. Not called if escape sequences or NULs
+  /// are near.
   bool (*may_match)(std::string_view block, std::size_t at) = nullptr;
   /// Max bytes of a match before the anchor. The regex is then tried from there only, not on the whole line.
   std::optional<std::size_t> before_anchor = {};

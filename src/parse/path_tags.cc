@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t max_digits = 6;  ///< longer numbers are dates or job numbers
 
 /// A run of letters (in lower case) or digits in a path component, and the characters between it and the next run.
-struct Token {
+struct NameToken {
   std::string text, gap;
   bool number = false;
 };
 
-std::vector<Token> tokenize(std::string_view component) {
-  std::vector<Token> tokens;
+std::vector<NameToken> tokenize(std::string_view component) {
+  std::vector<NameToken> tokens;
   for (std::size_t at = 0; at < component.size();) {
     const auto same = is_digit(component[at]) ? is_digit : is_letter;
     if (!same(component[at])) {
@@ -28,7 +28,7 @@ std::vector<Token> tokenize(std::string_view component) {
       ++at;
       continue;
     }
-    Token token;
+    NameToken token;
     token.number = is_digit(component[at]);
     for (; at < component.size() && same(component[at]); ++at)
       token.text += token.number ? component[at] : lower(component[at]);
@@ -50,15 +50,15 @@ struct TagNumber {
   std::optional<int> number;
 };
 
-bool counts_something_else(const Token& before) {
+bool counts_something_else(const NameToken& before) {
   return before.text == "node" || before.text == "local" || before.text == "group" || before.text == "machine" ||
          before.text == "host";
 }
 
-TagNumber find_number(const std::vector<Token>& tokens, std::string_view word) {
+TagNumber find_number(const std::vector<NameToken>& tokens, std::string_view word) {
   TagNumber tag;
   for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
-    const Token& number = tokens[i + 1];
+    const NameToken& number = tokens[i + 1];
     if (tokens[i].text != word || !number.number || tokens[i].gap.size() > 1) continue;
     if (i > 0 && !tokens[i - 1].number && counts_something_else(tokens[i - 1])) continue;
     const bool range = number.gap == "-" && i + 2 < tokens.size() && tokens[i + 2].number;
@@ -96,7 +96,7 @@ bool is_date(std::string_view digits) {
 
 /// "slurm-4711_3", "job.4711", "train.o4711", "4711": a number is a job number by the word before it, or if it is
 /// alone. Otherwise it may be a date, which has as many digits.
-std::string find_job(const std::vector<Token>& tokens) {
+std::string find_job(const std::vector<NameToken>& tokens) {
   constexpr std::size_t min_digits = 3, max_job_digits = 12, min_digits_alone = 5;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string& number = tokens[i].text;
@@ -198,7 +198,7 @@ std::string user_in_path(std::string_view path) {
 std::set<std::string> words_in_name(std::string_view path) {
   constexpr std::size_t min_letters = 2;
   std::set<std::string> words;
-  for (Token& token : tokenize(split_path(path).back()))
+  for (NameToken& token : tokenize(split_path(path).back()))
     if (!token.number && token.text.size() >= min_letters &&
         std::find(parts_of_a_job.begin(), parts_of_a_job.end(), token.text) == parts_of_a_job.end())
       words.insert(std::move(token.text));

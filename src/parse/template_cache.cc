@@ -1,6 +1,7 @@
 #include "parse/template_cache.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace oomdoctor {
@@ -19,7 +20,30 @@ constexpr std::size_t sparsely = 8;  ///< a table that forgets what collides gro
 constexpr std::size_t fronts = 1 << 16;
 constexpr std::size_t max_text = 2 << 20;  ///< bytes of stored lines per thread
 
+/// After so many look-ups in vain, a front is looked up once in `pause` − `vain` lines.
+constexpr std::uint8_t vain = 16, pause = 128;
+
 }  // namespace
+
+/// Two words of the front tell most kinds of lines apart. Only the upper halves of their bytes count, so all digits are
+/// alike.
+bool LookUpChances::are_good(std::string_view line) {
+  if (line.size() < front_bytes) return false;
+  constexpr std::uint64_t upper_halves = 0xF0F0F0F0F0F0F0F0u, odd = 0x9E3779B97F4A7C15u, other = 0xC2B2AE3D27D4EB4Fu;
+  std::uint64_t first = 0, last = 0;
+  std::memcpy(&first, line.data(), sizeof first);
+  std::memcpy(&last, line.data() + front_bytes - sizeof last, sizeof last);
+  here_ = ((first & upper_halves) * odd ^ (last & upper_halves) * other) >> 54;
+  std::uint8_t& in_vain = in_vain_[here_];
+  if (in_vain < vain) return true;
+  in_vain = in_vain + 1 < pause ? static_cast<std::uint8_t>(in_vain + 1) : vain;
+  return in_vain == vain;
+}
+
+void LookUpChances::count(bool found) {
+  std::uint8_t& in_vain = in_vain_[here_];
+  in_vain = found ? 0 : static_cast<std::uint8_t>(std::min<int>(in_vain + 1, vain));
+}
 
 /// Linear probing; always ends, because half of the slots stay free.
 TemplateCache::Slot& TemplateCache::slot(const Key& key) {
@@ -36,7 +60,7 @@ void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form
   if (2 * used_ >= slots_.size()) grow();
   Slot& free = slot(key);
   if (free.shape != nullptr) return;
-  free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form};
+  free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form, raw_ && shape->anchors_fixed};
   text_bytes_ += key.text.size();
   ++used_;
 }
@@ -77,18 +101,37 @@ std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) 
   return key;
 }
 
-/// Looks up the exact lengths first, then the form.
-KnownTemplate TemplateCache::find(std::string_view line) {
+KnownTemplate TemplateCache::known_by(const Slot& slot, std::string_view line) {
+  if (slot.by_form) runs_.find(line);
+  return {slot.shape, slot.by_form ? &runs_ : nullptr};
+}
+
+/// Looks up the exact lengths only. Near tests see the lengths of numbers, so a form does not make it sure.
+KnownTemplate TemplateCache::find_unsearched(std::string_view line) {
+  if (used_ == 0 || line.size() > NumberSpans::max_line_length || !chances_.are_good(line)) return {};
+  const Slot& known = slot({template_hash(line), line});
+  const bool sure = known.shape != nullptr && known.sure;
+  chances_.count(sure);
+  return sure ? known_by(known, line) : KnownTemplate{};
+}
+
+/// Looks up the exact lengths first, then the form. What is known with other formats is not replaced.
+KnownTemplate TemplateCache::find(const SearchedLine& line) {
+  const std::string_view text = line.text;
   wanted_ = false;
-  if (line.size() > NumberSpans::max_line_length) return {};
+  if (text.size() > NumberSpans::max_line_length) return {};
   if (slots_.empty()) slots_.resize(first_slots), met_.resize(first_met), fronts_.resize(fronts);
-  line_ = {template_hash(line), line};
-  const Slot& known = slot(line_);
-  if (known.shape != nullptr && known.by_form) runs_.find(line);
-  if (known.shape != nullptr) return {known.shape, known.by_form ? &runs_ : nullptr};
-  form_ = form_of(line);
+  const auto has_same_formats = [&](const LineTemplate& shape) {
+    return std::equal(shape.tried.begin(), shape.tried.end(), line.wanted.begin(), line.wanted.end());
+  };
+  line_ = {template_hash(text), text};
+  raw_ = line.raw;
+  if (const Slot& known = slot(line_); known.shape != nullptr)
+    return has_same_formats(*known.shape) ? known_by(known, text) : KnownTemplate{};
+  form_ = form_of(text);
   if (form_) {
     if (const LineTemplate* shape = slot(*form_).shape) {
+      if (!has_same_formats(*shape)) return {};
       fill(line_, shape, true);
       return {shape, &runs_};
     }

@@ -3,10 +3,12 @@
 // first line costs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,11 +49,35 @@ struct TemplateMatch {
 /// The common matches of all lines that differ only in their numbers.
 struct LineTemplate {
   LinePrefix prefix;
+  std::vector<const CompiledFormat*> tried;  ///< the formats that the line's anchors led to, in order
+  bool anchors_fixed = false;                ///< no anchor can appear with other numbers
   std::vector<TemplateMatch> accepts;
 };
 
 /// Whether the lengths of the free numbers of a line (see NumberSpans) affect its matches.
 enum class Lengths { alike, differ };
+
+/// A line, and what the search for anchors found on it.
+struct SearchedLine {
+  std::string_view text;                               ///< cleaned
+  std::span<const CompiledFormat* const> wanted = {};  ///< the formats that its anchors lead to, in order
+  bool raw = true;                                     ///< it needed no cleaning
+};
+
+/// Which lines are worth a look-up before the search: those whose front is that of a line found before, or that of few
+/// lines not found. Affects speed only.
+class LookUpChances {
+ public:
+  static constexpr std::size_t front_bytes = 28;  ///< of a line; a shorter one has no front
+
+  /// Selects the front of this line. False if most look-ups of it were in vain; then a few lines are tried.
+  bool are_good(std::string_view line);
+  void count(bool found);
+
+ private:
+  std::array<std::uint8_t, 1024> in_vain_{};  ///< by front: look-ups since the last one that found a template
+  std::size_t here_ = 0;
+};
 
 /// The template of one line.
 struct KnownTemplate {
@@ -69,8 +95,11 @@ struct KnownTemplate {
 /// thread-safe: one cache per thread.
 class TemplateCache {
  public:
-  /// The template of `line`, if known. `line` must stay valid until keep().
-  KnownTemplate find(std::string_view line);
+  /// The template of a line that was not searched for anchors, if it is sure that the search would lead to it. For raw
+  /// lines only.
+  KnownTemplate find_unsearched(std::string_view line);
+  /// The template of `line`, if known and made with the same formats. The text must stay valid until keep().
+  KnownTemplate find(const SearchedLine& line);
   /// True if keep() would store a template for the last line.
   bool wanted() const { return wanted_; }
   /// Number positions in the last line; null if lines with numbers of other lengths do not share its form.
@@ -88,8 +117,10 @@ class TemplateCache {
     Key key;
     const LineTemplate* shape = nullptr;
     bool by_form = false;  ///< stored for another line of the same form
+    bool sure = false;     ///< every raw line of this key has these anchors
   };
   Slot& slot(const Key& key);
+  KnownTemplate known_by(const Slot& slot, std::string_view line);
   void fill(const Key& key, const LineTemplate* shape, bool by_form);
   void grow();
   bool has_slots() const;
@@ -97,8 +128,10 @@ class TemplateCache {
   bool met_before(const LineHash& hash);
   std::optional<Key> form_of(std::string_view line);
 
+  LookUpChances chances_;
   NumberSpans runs_;
   Key line_;                 ///< the last line
+  bool raw_ = false;         ///< it needed no cleaning
   std::optional<Key> form_;  ///< its form, if it has one; the text is in runs_
   bool wanted_ = false;
   std::vector<std::uint64_t> met_;  ///< a hash table of hashes seen once: detects the second time

@@ -34,7 +34,8 @@ i64 Window::line_ends(std::size_t begin, std::size_t end) const {
 bool Window::ends_long_line(std::size_t at) const {
   constexpr std::size_t nearby = long_line / 4;
   const std::size_t from = at > nearby ? at - nearby : 0;
-  return buffer_.substr(from, at + nearby - from).find_first_of("\r\n") == buffer_.npos;
+  const std::string_view around = buffer_.substr(from, at + nearby - from);
+  return find_line_end(around) == around.size();
 }
 
 /// Cuts the bounds at the ends of the line, at half of `most` on each side, and at the cuts of a long line.
@@ -109,12 +110,18 @@ std::optional<Line> Window::next(const Line& line) const {
 }
 
 std::optional<Line> Window::previous(const Line& line) const {
+  std::optional<Line> found = previous_without_prefix(line);
+  if (found) found->prefix = peel_prefix(found->text);
+  return found;
+}
+
+std::optional<Line> Window::previous_without_prefix(const Line& line) const {
   std::size_t at = line.begin;
   if (at == 0 || !ends_line(buffer_[at - 1])) return std::nullopt;
   --at;
   const i64 number = buffer_[at] == '\n' ? line.number - 1 : line.number;
   if (at > 0 && buffer_[at] == '\n' && buffer_[at - 1] == '\r') --at;
-  return line_around(at, number);
+  return line_without_prefix(bounds_around(at), at, number);
 }
 
 bool Cursor::same_stream(const Line& other) const {
@@ -142,6 +149,12 @@ void Cursor::forward(int most, const std::function<bool(const Line&)>& visit) co
 
 void Cursor::backward(int most, const std::function<bool(const Line&)>& visit) const {
   walk(&Window::previous, most, visit);
+}
+
+void Cursor::backward_texts(int most, const std::function<bool(std::string_view)>& visit) const {
+  const bool tagged = line_->prefix.rank || line_->prefix.pid;
+  walk(tagged ? &Window::previous : &Window::previous_without_prefix, most,
+       [&visit](const Line& line) { return visit(line.text); });
 }
 
 Joined Cursor::joined(int back, int ahead) const {

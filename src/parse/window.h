@@ -60,6 +60,10 @@ class Window {
   Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
+  /// True if no line of the buffer needs cleaning.
+  bool clean() const { return lines().clean(); }
+  /// True if this line of the window needed no cleaning.
+  bool is_raw(const Line& line) const { return line.text.data() == buffer_.data() + line.begin; }
   /// True if no escape sequence and no NUL is near `at` in its line.
   bool clean_around(std::size_t at) const;
   /// The number of line ends of the file in this range: '\n', and removed ones.
@@ -79,6 +83,8 @@ class Window {
   /// The neighbouring line; nullopt at the ends of the buffer and at the cut of a long line.
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
+  /// The same without its prefix peeled off.
+  std::optional<Line> previous_without_prefix(const Line& line) const;
 
   /// The largest end in (begin, end] at which the block from `begin` may end: after a line end, else at the cut of a
   /// long line. Never within "\r\n". The margin after `end` must be in the buffer, except at the end of the text.
@@ -142,6 +148,9 @@ class Cursor {
   /// at most 8 times `most` lines in all.
   void forward(int most, const std::function<bool(const Line&)>& visit) const;
   void backward(int most, const std::function<bool(const Line&)>& visit) const;
+  /// backward() for visitors that need the texts only. If the current line has no tag of a rank or process, no tags are
+  /// read: that takes most of the time of a walk.
+  void backward_texts(int most, const std::function<bool(std::string_view)>& visit) const;
   /// The current line with up to `back` lines before and `ahead` lines after it, joined without blanks. An empty line
   /// ends it on either side.
   Joined joined(int back, int ahead) const;

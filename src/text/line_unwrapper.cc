@@ -19,10 +19,14 @@ constexpr std::array<std::size_t, 10> usual_widths = {60, 72, 80, 100, 120, 132,
 constexpr double few = 0.4;  ///< allowed full lines without a continuation, per full line with one
 constexpr std::size_t start_length = 6;
 
-std::size_t columns_of(std::string_view line) {
-  const std::string text = clean_line(line);
+/// The characters of a text in UTF-8.
+std::size_t count_characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::size_t columns_of(std::string_view line) {
+  return is_clean(line) ? count_characters(line) : count_characters(clean_line(line));
 }
 
 std::string digits_alike(std::string_view text) {
@@ -80,8 +84,8 @@ struct Piece {
 
 /// The next line and its end; nullopt if the end may still be missing.
 std::optional<Piece> next_piece(std::string_view text, bool at_end) {
-  const std::size_t stop = text.find_first_of("\r\n");
-  if (stop == text.npos) return at_end && !text.empty() ? std::optional(Piece{text, {}}) : std::nullopt;
+  const std::size_t stop = find_line_end(text);
+  if (stop == text.size()) return at_end && !text.empty() ? std::optional(Piece{text, {}}) : std::nullopt;
   if (text[stop] == '\r' && stop + 1 == text.size() && !at_end) return std::nullopt;
   const std::size_t length = text[stop] == '\r' && stop + 1 < text.size() && text[stop + 1] == '\n' ? 2 : 1;
   return Piece{text.substr(0, stop), text.substr(stop, length)};

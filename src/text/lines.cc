@@ -252,6 +252,12 @@ std::string clean_line(std::string_view raw) {
 
 bool is_clean(std::string_view raw) { return raw.find('\x1b') == raw.npos && raw.find('\0') == raw.npos; }
 
+// Not with find_first_of(), which calls memchr for each byte of the text.
+std::size_t find_line_end(std::string_view text) {
+  const auto end = std::find_if(text.begin(), text.end(), [](char c) { return ends_line(c); });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 namespace {
 
 /// The seconds from 1970 to midnight of a date; nullopt for an invalid date. It caches the last date, because most

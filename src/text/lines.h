@@ -15,6 +15,8 @@ namespace oomdoctor {
 std::string clean_line(std::string_view raw);
 /// True if clean_line() would change nothing, which is the case for nearly all lines. `raw` has no line end.
 bool is_clean(std::string_view raw);
+/// The position of the first byte that ends a line; the size of the text if there is none.
+std::size_t find_line_end(std::string_view text);
 
 /// The tags before the message.
 struct LinePrefix {            ///< length in bytes of the cleaned line

@@ -1,11 +1,14 @@
 // Invariants of all patterns, line formats and tables of all parsers.
 #include <algorithm>
+#include <map>
+#include <random>
 #include <set>
 
 #include "catch.h"
 #include "model/remark_ids.h"
 #include "parse/scanner.h"
 #include "redact/secrets.h"
+#include "samples.h"
 
 namespace oomdoctor {
 namespace {
@@ -176,6 +179,42 @@ TEST_CASE("a hostile line costs no more than a bounded search", "[law]") {
       while (line.size() < 20000) line += std::string(p.anchor) + "((((     1111.11 GiB; ";
       CHECK(scan_text(line + "\n" + line + "\n").coverage.lines == 2);
     }
+}
+
+TEST_CASE("a near test sees its line only, and all digits are alike to it", "[law]") {
+  std::mt19937 engine(9);
+  const auto other_digits = [&](std::string text) {
+    for (char& c : text)
+      if (c >= '0' && c <= '9') c = static_cast<char>('0' + engine() % 10);
+    return text;
+  };
+  const auto has_digit = [](std::string_view text) { return text.find_first_of("0123456789") != text.npos; };
+  std::map<std::string_view, int> tested;
+  for (const auto& log : testing::sample_logs()) {
+    const std::string text = testing::read_file(log), other = other_digits(text);
+    for (const Parser* parser : all_parsers())
+      for (const Pattern& p : parser->patterns) {
+        if (p.may_match == nullptr) continue;
+        std::vector<std::string_view> anchors{p.anchor, p.second_anchor};
+        anchors.insert(anchors.end(), p.more_anchors.begin(), p.more_anchors.end());
+        for (const std::string_view anchor : anchors) {
+          if (anchor.empty() || has_digit(anchor)) continue;
+          for (std::size_t at = text.find(anchor); at != text.npos; at = text.find(anchor, at + 1)) {
+            const bool answer = p.may_match(text, at);
+            const std::size_t before = text.find_last_of("\r\n", at), after = text.find_first_of("\r\n", at);
+            const std::size_t begin = before == text.npos ? 0 : before + 1, end = std::min(after, text.size());
+            const std::string line = text.substr(begin, end - begin) + "\n";
+            CAPTURE(p.name, anchor, line);
+            CHECK(answer == p.may_match(other, at));
+            CHECK(answer == p.may_match(line, at - begin));
+            CHECK(answer == p.may_match("| cached: 5 GPU memory\r" + line + "reserved | cached: 1 GB\n",
+                                        at - begin + std::string_view("| cached: 5 GPU memory\r").size()));
+            ++tested[p.name];
+          }
+        }
+      }
+  }
+  CHECK(tested.size() > 30);
 }
 
 }  // namespace oomdoctor

@@ -1,4 +1,7 @@
 // The language of the rules: precedence, three-valued logic, slack, units, and errors with their position.
+#include <thread>
+#include <vector>
+
 #include "catch.h"
 
 #include "judge/expr.h"
@@ -211,6 +214,21 @@ TEST_CASE("phrases fill in numbers, or drop the sentence") {
   CHECK(Phrase::parse("{{medium: Memory}").fill(facts) == "{medium: Memory}");
   CHECK_THROWS_WITH(Phrase::parse("{oom.free"), "the place that begins here has no }");
   CHECK_THROWS_WITH(Phrase::parse("{oom.free:x}"), "this format is not known");
+}
+
+TEST_CASE("a filled phrase keeps nothing of the facts, and an assigned one nothing of its old text", "[threads]") {
+  const Facts facts = some_facts();
+  Phrase phrase = Phrase::parse("{oom.free} was free");
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { (void)phrase.fill(facts); });
+  }
+  CHECK(phrase.fill(facts) == "343.81 MiB was free");
+  CHECK_FALSE(phrase.fill(Facts()));
+  const Phrase copy = phrase;
+  phrase = Phrase::parse("{account.frag_ratio} lay idle");
+  CHECK(phrase.fill(facts) == "9.0% lay idle");
+  CHECK(copy.fill(facts) == "343.81 MiB was free");
 }
 
 TEST_CASE("facts are printed in their unit") {

@@ -25,6 +25,16 @@ TEST_CASE("a lazy value is made once, whichever threads ask for it", "[lazy][thr
   }
 }
 
+TEST_CASE("a copy of a lazy value is made anew", "[lazy]") {
+  Lazy<int> value;
+  CHECK(value.get([] { return 1; }) == 1);
+  const Lazy<int> copy = value;
+  CHECK(copy.get([] { return 2; }) == 2);
+  value = copy;
+  CHECK(value.get([] { return 3; }) == 3);
+  CHECK(copy.get([] { return 4; }) == 2);
+}
+
 TEST_CASE("a lazy value that could not be made is tried again", "[lazy]") {
   const Lazy<int> value;
   CHECK_THROWS_AS(value.get([]() -> int { throw std::runtime_error("no memory"); }), std::runtime_error);

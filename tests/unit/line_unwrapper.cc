@@ -78,6 +78,16 @@ TEST_CASE("lines keep their numbers in the file") {
   CHECK(window.line_around(late, 1 + window.line_ends(0, late)).number == 6);
 }
 
+TEST_CASE("the width counts characters, without colours") {
+  std::string text = broken_at(60, "\n");
+  const auto replace = [&](std::string_view what, std::string_view with) {
+    text.replace(text.find(what), what.size(), with);
+  };
+  replace("loss", "\x1b[1mloss\x1b[0m");
+  replace("step 3", "st\xC3\xA9p 3");
+  CHECK(console_width(text) == 60);
+}
+
 TEST_CASE("a text that no console wrapped stays unchanged") {
   // Rows of one length, a box, a ruler, a message with a first line as wide as a console.
   const std::string rows =

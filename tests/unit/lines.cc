@@ -16,6 +16,14 @@ TEST_CASE("a cleaned line is the text that a person sees", "[lines]") {
   CHECK(clean_line("") == "");
 }
 
+TEST_CASE("a line ends at the first of both bytes that end lines", "[lines]") {
+  CHECK(find_line_end("one\r\ntwo\n") == 3);
+  CHECK(find_line_end("one\ntwo\r") == 3);
+  CHECK(find_line_end("\n") == 0);
+  CHECK(find_line_end("the rest") == 8);
+  CHECK(find_line_end("") == 0);
+}
+
 TEST_CASE("runs of NUL bytes are removed, a single one stays", "[lines]") {
   CHECK(clean_line("a\0\0\0\0b"s) == "ab");
   CHECK(clean_line("\0\0line"s) == "line");

@@ -93,6 +93,33 @@ TEST_CASE("lines of other processes are skipped", "[window]") {
   CHECK(visited(cursor, &Cursor::backward, 10) == Texts{"untagged", "a"});
 }
 
+TEST_CASE("a walk over texts visits the same lines", "[window]") {
+  for (const std::string end : {"\n", "\r\n", "\r"}) {
+    std::string text;
+    for (const std::string line :
+         {"[rank0]: a", "[rank1]: b", "", "\x1b[1m(P pid=7) c\x1b[0m", "12:00:01 d", "(P pid=8) e"})
+      for (int again = 0; again < 9; ++again) text += line + end;
+    text += std::string(100'000, 'x') + end + "f" + end;
+    CAPTURE(end);
+    const Window window(text);
+    for (std::size_t at = 0; at < text.size(); at += at < 600 || at > 99'900 ? 3 : 5000)
+      for (const int most : {0, 1, 3, 20, 60}) {
+        const Line line = window.line_around(at, 1);
+        Texts lines, texts;
+        Cursor(window, line).backward(most, [&](const Line& before) {
+          lines.emplace_back(before.text);
+          return lines.size() != 33;
+        });
+        Cursor(window, line).backward_texts(most, [&](std::string_view before) {
+          texts.emplace_back(before);
+          return texts.size() != 33;
+        });
+        CAPTURE(at, most);
+        CHECK(texts == lines);
+      }
+  }
+}
+
 TEST_CASE("a wrapped message is joined without blanks", "[window]") {
   for (const std::string end : {"\n", "\r\n"}) {
     const std::string text = "far" + end + end + "one t" + end + "wo  th" + end + "ree" + end + "  " + end + "far";

@@ -1,0 +1,45 @@
+#include "facts/unreachable_memory.h"
+
+#include <algorithm>
+#include <array>
+
+namespace oomdoctor {
+
+UnreachableMemory::Part UnreachableMemory::part_of(const std::optional<int>& number) {
+  return number ? Part{Part::Kind::numbered, *number} : Part{Part::Kind::unnamed};
+}
+
+UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
+  for (const Series& s : scan.series) {
+    const bool peak = s.metric == Metric::max_allocated && s.kind == SeriesKind::reset_maximum;
+    if (s.n < min_points || !(peak || s.metric == Metric::used || s.metric == Metric::reserved)) continue;
+    for (const Part& rank : {part_of(s.origin.rank), Part{}})
+      for (const Part& device : {part_of(s.origin.device), Part{}})
+        last_[{s.metric, peak ? s.n : 0, rank, device}] = &s;
+  }
+}
+
+/// With a number, `s` shares it with the series of this number and with the unnamed ones.
+const Series* UnreachableMemory::last_with(const Series& s, Metric metric, i64 values) const {
+  const auto parts_for = [](const std::optional<int>& number) {
+    return number ? std::array{part_of(number), Part{Part::Kind::unnamed}} : std::array{Part{}, Part{}};
+  };
+  const Series* last = nullptr;
+  for (const Part& rank : parts_for(s.origin.rank))
+    for (const Part& device : parts_for(s.origin.device))
+      if (const auto found = last_.find({metric, values, rank, device}); found != last_.end())
+        last = last == nullptr ? found->second : std::max(last, found->second);
+  return last;
+}
+
+double UnreachableMemory::bytes_for(const Series& s) const {
+  if (s.metric != Metric::allocated && s.metric != Metric::reserved) return 0;
+  double kept = 0;
+  const Series *device = last_with(s, Metric::used), *reserved = last_with(s, Metric::reserved);
+  if (device != nullptr && reserved != nullptr) kept += std::max(0.0, device->last_value - reserved->last_value);
+  if (s.metric != Metric::allocated) return kept;
+  const Series* peak = last_with(s, Metric::max_allocated, s.n);
+  return peak == nullptr ? kept : kept + std::max(0.0, peak->last_value - s.last_value);
+}
+
+}  // namespace oomdoctor
