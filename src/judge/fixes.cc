@@ -335,6 +335,14 @@ void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
                           choose_title(fix.rule->title, fix.rule->other_titles, facts)});
 }
 
+/// Why a fix that does not help is not offered, if the log shows why; else "".
+std::string reason_against(const FixRule& rule, FixStatus status, const Facts& facts) {
+  if (status == FixStatus::in_force) return "the log shows that it is in force already";
+  for (const HeldBackReason& reason : rule.held_back)
+    if (reason.condition.truth(facts) == Truth::yes) return reason.because.fill_sentences(facts);
+  return "";
+}
+
 }  // namespace
 
 FixStatus evaluate_fix(const FixRule& rule, const Facts& facts) {
@@ -355,8 +363,7 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
     if (standing == FixStatus::helps || standing == FixStatus::open) {
       candidates.push_back(make_candidate(rule, causes, facts, need));
     } else if (standing != FixStatus::meaningless && is_worth_mention(rule, causes, out)) {
-      std::string because = standing == FixStatus::in_force ? "the log shows that it is in force already"
-                                                            : rule.held_back.fill_sentences(facts);
+      std::string because = reason_against(rule, standing, facts);
       if (!because.empty())
         out.held_back.push_back({rule.id, choose_title(rule.title, rule.other_titles, facts), std::move(because)});
     }

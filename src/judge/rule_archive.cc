@@ -68,6 +68,11 @@ void fields(Archive& archive, SettingRule& setting) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, HeldBackReason& reason) {
+  archive(reason.condition, reason.because);
+}
+
+template <typename Archive>
 void fields(Archive& archive, FixRule& fix) {
   archive(fix.id, fix.title, fix.other_titles, fix.source, fix.causes, fix.kind, fix.when, fix.needs, fix.held_back,
           fix.already, fix.saves, fix.saves_low, fix.saves_most, fix.saves_formula, fix.share, fix.cost, fix.risk,

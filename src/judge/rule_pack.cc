@@ -53,6 +53,15 @@ std::vector<OtherTitle> read_other_titles(RuleTable& table) {
   return titles;
 }
 
+std::vector<HeldBackReason> read_held_back(RuleTable& table) {
+  std::vector<HeldBackReason> reasons;
+  for (RuleTable& reason : table.tables("held_back")) {
+    reasons.push_back({reason.need_condition("if"), reason.need_phrase("because")});
+    reason.finish();
+  }
+  return reasons;
+}
+
 RuleTest read_test(RuleTable& table) {
   RuleTest test;
   auto test_table = table.table("test");
@@ -111,7 +120,7 @@ FixRule read_fix(RuleTable& table, const std::string& id) {
   fix.kind = read_kind(table);
   fix.when = table.need_condition("when");
   fix.needs = table.condition("needs");
-  fix.held_back = table.phrase("held_back");
+  fix.held_back = read_held_back(table);
   fix.already = table.condition("already");
   fix.saves = table.size("saves");
   fix.saves_low = table.size("saves_low");

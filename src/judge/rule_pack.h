@@ -82,6 +82,12 @@ struct SettingRule {
   std::optional<Expr> when;  ///< the line is printed only if this holds; absent means always
 };
 
+/// Why a fix that readers would expect does not help.
+struct HeldBackReason {
+  Expr condition;  ///< what the text claims
+  Phrase because;
+};
+
 /// The kind of action that a fix requires. The planner offers at least one fix without code changes, and one
 /// diagnostic.
 enum class FixKind { setting, outside, code, diagnostic };
@@ -93,7 +99,7 @@ struct FixRule {
   std::vector<std::string> causes;
   FixKind kind = FixKind::code;
   Expr when;                       ///< the fix helps
-  Phrase held_back;                ///< the reason to print if `when` is false; "" prints nothing
+  std::vector<HeldBackReason> held_back;  ///< the first one that is true is printed if the fix does not help
   std::optional<Expr> needs;       ///< if it is false, the fix does not apply to this program, and is never mentioned
   std::optional<Expr> already;     ///< the fix is already in use; if unknown, it is offered "if not already set"
   std::optional<Expr> saves;       ///< bytes

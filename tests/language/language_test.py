@@ -8,7 +8,7 @@ import tomllib
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SENTENCES = ("title", "explain", "why", "impossible", "held_back", "because", "verify", "no_fix", "formula")
+SENTENCES = ("title", "explain", "why", "impossible", "because", "verify", "no_fix", "formula")
 MOST_WORDS = 30
 
 # Idiom of another language or of another century, each with the words to write in its place.

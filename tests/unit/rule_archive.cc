@@ -46,7 +46,6 @@ Texts texts_of(const FixRule& fix) {
               fix.title,
               fix.source,
               fix.when.text(),
-              fix.held_back.text(),
               text_of(fix.already),
               text_of(fix.saves),
               text_of(fix.saves_low),
@@ -63,6 +62,8 @@ Texts texts_of(const FixRule& fix) {
   texts.insert(texts.end(), fix.not_with.begin(), fix.not_with.end());
   for (const SettingRule& set : fix.settings)
     texts.insert(texts.end(), {set.scope, set.text.text(), set.from.text(), set.to.text(), text_of(set.when)});
+  for (const HeldBackReason& reason : fix.held_back)
+    texts.insert(texts.end(), {reason.condition.text(), reason.because.text()});
   return texts;
 }
 
