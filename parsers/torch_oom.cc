@@ -9,7 +9,6 @@
 // All sizes are binary, also the "MB" of old builds.
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 
 #include "base/ascii.h"
 #include "parse/context.h"
@@ -52,6 +51,19 @@ i64 parse_integer(std::string_view text) {
   return value;
 }
 
+/// PyTorch prints each size with its unit. Without one, the message is cut off within the number.
+std::optional<Bytes> read_whole_size(std::string_view text) {
+  std::size_t length = 0;
+  const auto size = read_size(text, &length);
+  const std::string_view read = text.substr(0, length);
+  return size && (read.ends_with('B') || read.ends_with("bytes")) ? size : std::nullopt;
+}
+
+std::optional<Bytes> whole_size_after(std::string_view text, std::string_view label) {
+  const std::size_t at = text.find(label);
+  return at == text.npos ? std::nullopt : read_whole_size(text.substr(at + label.size()));
+}
+
 /// Reads "Process1117159has127.15GiBmemoryinuse." for every other process.
 void read_processes(std::string_view text, Oom& oom) {
   static constexpr std::string_view word = "Process";
@@ -60,7 +72,7 @@ void read_processes(std::string_view text, Oom& oom) {
     const i64 pid = parse_integer(text.substr(i));
     while (i < text.size() && is_digit(text[i])) ++i;
     if (text.substr(i, 3) != "has") continue;
-    const auto used = read_size(text.substr(i + 3));
+    const auto used = read_whole_size(text.substr(i + 3));
     if (!used) continue;
     if (text.substr(i + 3).starts_with(not_available)) continue;
     oom.others.push_back({pid, *used});
@@ -69,33 +81,45 @@ void read_processes(std::string_view text, Oom& oom) {
 
 constexpr i64 max_context = 3 * GiB / 2;  ///< CUDA context, kernels and communication of one process: 0.1 to 1.5 GiB
 
+/// Whether one process holds what all hold together.
+bool fills_device(const OtherProcess& process, const Oom& oom) {
+  return oom.capacity && oom.free && process.used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
+}
+
+/// Whether the process can be the one whose PyTorch reported: it holds PyTorch's memory plus a CUDA context.
+bool can_be_self(const OtherProcess& process, const Oom& oom) {
+  const bool alone = oom.others.size() == 1 && fills_device(process, oom);
+  if (!oom.allocated) return alone;  // the message is cut off
+  const i64 rest = process.used.count - oom.allocated->count - oom.unallocated.value_or(Bytes{}).count;
+  return rest >= -64 * MiB && (rest <= max_context || alone);
+}
+
 /// In a container the driver lists this process under its pid on the host, and the message has no sentence about "this
-/// process". This process is the one with PyTorch's memory plus a CUDA context. A single listed process also matches if
-/// it fills at least 97% of the memory in use. If several match, none is chosen.
+/// process". So one of the listed processes is this one: the smallest of those that can be. Its pid is taken over only if
+/// no other can be.
 void identify_self(Oom& oom, EventSink& sink) {
-  if (oom.process || !oom.allocated) return;
-  const i64 pytorch_bytes = oom.allocated->count + oom.unallocated.value_or(Bytes{}).count;
-  const auto is_self = [&](const OtherProcess& process) {
-    const i64 rest = process.used.count - pytorch_bytes;
-    const bool fills = oom.others.size() == 1 && oom.capacity && oom.free &&
-                       process.used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
-    return rest >= -64 * MiB && (rest <= max_context || fills);
+  if (oom.process) return;
+  const auto fits_better = [&](const OtherProcess& a, const OtherProcess& b) {
+    const bool first = can_be_self(a, oom);
+    return first != can_be_self(b, oom) ? first : a.used.count < b.used.count;
   };
-  const auto self = std::find_if(oom.others.begin(), oom.others.end(), is_self);
-  if (self == oom.others.end() || std::any_of(std::next(self), oom.others.end(), is_self)) return;
+  const auto self = std::min_element(oom.others.begin(), oom.others.end(), fits_better);
+  if (self == oom.others.end() || !can_be_self(*self, oom)) return;
   oom.process = self->used;
   Origin where;
   where.pid = self->pid;
-  sink.at(where);
+  const auto candidates = std::count_if(oom.others.begin(), oom.others.end(),
+                                        [&](const OtherProcess& process) { return can_be_self(process, oom); });
+  if (candidates == 1) sink.at(where);
   oom.others.erase(self);
 }
 
 void read_new_form(std::string_view text, Oom& oom, EventSink& sink) {
-  oom.capacity = size_after(text, "totalcapacityof");
+  oom.capacity = whole_size_after(text, "totalcapacityof");
   const bool misspelt = !oom.capacity;
-  if (misspelt) oom.capacity = size_after(text, "totalcapactyof");
+  if (misspelt) oom.capacity = whole_size_after(text, "totalcapactyof");
   oom.free = size_before(text, "isfree");
-  oom.process = size_after(text, "thisprocesshas");
+  oom.process = whole_size_after(text, "thisprocesshas");
   oom.limit = size_before(text, "allowed;");
   oom.allocated = size_before(text, "isallocatedbyPyTorch");
   oom.private_pools = size_before(text, "allocatedinprivatepools");
@@ -184,6 +208,17 @@ void request(const Match& m, EventSink& sink) {
   }
   sink.at(where);
   oom.printed_advice = find_advice(text.substr(0, 1200));
+  sink.oom(std::move(oom));
+}
+
+/// The message ends with its line. What another program prints below it is no part of it.
+void request_only(const Match& m, EventSink& sink) {
+  Oom oom;
+  oom.agent = find_agent(m[1]);
+  oom.framework = "pytorch";
+  oom.message_format = "request-only";
+  oom.request = read_size(m[2]);
+  set_named_device(m, sink);
   sink.oom(std::move(oom));
 }
 
