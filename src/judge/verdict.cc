@@ -1,6 +1,8 @@
 #include "judge/verdict.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 
 namespace oomdoctor {
 namespace {
@@ -19,11 +21,20 @@ bool changes_a_setting(const ReportFix& fix) {
                                         [](const FixSetting& setting) { return !setting.text.empty(); });
 }
 
+/// After an end that memory did not cause. An error of the program, a full disk and a time limit come again; whether a
+/// signal, a lost node or a GPU's fault does, the log does not show.
+Retry decide_retry_after(const std::optional<Ending>& ending) {
+  constexpr std::array lasting{"exception", "disk_full", "limit", "timeout"};
+  const bool lasts = ending && std::find(lasting.begin(), lasting.end(), ending->kind) != lasting.end();
+  return {lasts ? "stop" : "unknown", ""};
+}
+
 /// Whether another try makes sense. Without a setting to change, the same run would fail again.
-Retry decide_retry(const Verdict& verdict, const Facts& facts, const std::vector<ReportFix>& fixes) {
+Retry decide_retry(const Verdict& verdict, const Analysis& analysis, const std::vector<ReportFix>& fixes) {
+  const Facts& facts = analysis.facts;
   if (verdict.outcome == Outcome::unrecognised) return {"unknown", ""};
   if (verdict.outcome == Outcome::possible_oom && verdict.cause.empty()) return {"unknown", ""};  // evidence is lost
-  if (verdict.outcome == Outcome::ended_otherwise) return {"unknown", ""};
+  if (verdict.outcome == Outcome::ended_otherwise) return decide_retry_after(analysis.runs.last().ending);
   if (verdict.cause.empty() || verdict.outcome == Outcome::handled_oom) return {"retry_unchanged", ""};
   if (facts.is_true("account.free_beyond_request") && facts.number("oom.others_count").value_or(0) > 0)
     return {"retry_unchanged", ""};
@@ -70,7 +81,7 @@ Verdict decide_verdict(const Analysis& analysis, const Diagnosis& diagnosis) {
     verdict.confidence = first.probability;
     if (verdict.cause == first.cause) verdict.cause_title = first.title;
   }
-  verdict.retry = decide_retry(verdict, analysis.facts, diagnosis.fixes);
+  verdict.retry = decide_retry(verdict, analysis, diagnosis.fixes);
   return verdict;
 }
 

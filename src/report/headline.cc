@@ -1,6 +1,7 @@
 #include "report/headline.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,7 @@
 #include "report/advice_words.h"
 #include "report/incident_words.h"
 #include "report/series_words.h"
+#include "report/utf8.h"
 #include "report/words.h"
 #include "text/lines.h"
 
@@ -22,12 +24,24 @@ std::string file_and_line(const Location& at) { return file_and_line(at.path, at
 
 std::string size_text(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
-/// For example "`NotImplementedError` (train.log:293)".
+/// The message of the line, without what a logger or the recorder of a run puts before it.
+std::string quoted_message(std::string_view line) {
+  constexpr std::size_t longest = 100;  // bytes
+  constexpr std::string_view recorder = "oomdoctor run ";
+  std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
+  if (message.starts_with(recorder)) message.remove_prefix(std::min(message.find(": ") + 2, message.size()));
+  const std::string_view shown = utf8_prefix(message, longest);
+  return fmt::format("`{}{}`", shown, shown.size() < message.size() ? "…" : "");
+}
+
+/// For example "`NotImplementedError: no kernel` (train.log:293)". The words of a kind that has many reasons come with the
+/// message.
 std::string end_words(const RunEnd& end) {
+  constexpr std::array many{"disk_full", "limit", "rejected", "exit"};
   const std::string_view line = end.location.excerpt;
-  const std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
-  const std::string name(message.substr(0, message.find(':')));
-  const std::string what = end.kind == "exception" ? "`" + name + "`" : std::string(ending_words(end.kind, line));
+  std::string what = end.kind == "exception" ? "" : std::string(ending_words(end.kind, line));
+  const bool has_many = std::find(many.begin(), many.end(), end.kind) != many.end();
+  if (what.empty() || has_many) what += (what.empty() ? "" : ": ") + quoted_message(line);
   return fmt::format("{} ({})", what, file_and_line(end.location));
 }
 

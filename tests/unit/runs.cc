@@ -39,7 +39,7 @@ TEST_CASE("a report names the end of the run if it was not a memory failure", "[
   REQUIRE(ended.verdict.end);
   CHECK(ended.verdict.end->kind == "exception");
   CHECK(ended.verdict.end->location.line == 14);
-  CHECK(ended.verdict.headline == "the run ended with `ValueError` (train.log:14) at step 100");
+  CHECK(ended.verdict.headline == "the run ended with `ValueError: unknown optimizer` (train.log:14) at step 100");
   CHECK(ended.verdict.cause.empty());
   CHECK(ended.fixes.empty());
   // The exception was logged, and the program continued.
@@ -64,7 +64,7 @@ TEST_CASE("the verdict is about the last run", "[runs]") {
   CHECK(two.runs[0].outcome == Outcome::oom);
   CHECK(two.runs[1].first_line == 16);
   CHECK(two.verdict.headline ==
-        "2 runs; the last ended with `ValueError` (train.log:25) at step 60; run 1 ran out of memory");
+        "2 runs; the last ended with `ValueError: unknown optimizer` (train.log:25) at step 60; run 1 ran out of memory");
 
   const Report again = report_of(steps(10, 300) + oom + died + "batch_size: 64\n" + steps(10, 10) + oom);
   CHECK(again.verdict.outcome == Outcome::oom);
