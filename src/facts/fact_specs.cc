@@ -74,6 +74,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"run.steps", count, "how many steps the log shows before the failure"},
       {"run.step", count, "the step at which it failed"},
       {"run.started", truth, "the log has progress lines before the failure"},
+      {"run.late", truth, "the steps in the log are not the first ones of the run: normal steps have fitted"},
       {"trace.profile_run", truth, "an engine tried its largest step to see what it needs"},
       {"trace.graph_capture", truth, "an engine captured its CUDA graphs"},
       {"trace.for_cache", truth, "the memory was for the key-value cache, as the program prints"},

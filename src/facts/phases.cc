@@ -187,9 +187,10 @@ i64 count_progress(const ScanResult& scan, const Incident& incident) {
 
 bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
 
-/// True if the first step in the log is not one of the run's first steps.
+/// True if the first step in the log is not one of the run's first steps: the log begins in the middle, or an epoch is over.
 bool starts_late(const ScanResult& scan, const Incident& incident) {
   constexpr i64 early_steps = 100;  // some programs print only every hundredth step
+  if (incident.when.epoch.value_or(0) > 1) return true;
   const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
   return first.value_or(0) > early_steps;
 }
@@ -382,6 +383,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                                ? std::max(static_cast<double>(*scan.last_step) - static_cast<double>(*first), 0.0) + 1
                                : 0;
     facts.set("run.started", Value{count > 0}, progress);
+    facts.set("run.late", Value{starts_late(scan, incident)}, progress);
     facts.set("run.steps", Value{Number{count <= max_first_steps ? lines : std::max(printed, lines), 0}}, progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);
