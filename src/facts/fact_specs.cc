@@ -73,6 +73,7 @@ const std::vector<FactSpec>& fact_specs() {
       // The run.
       {"run.steps", count, "how many steps the log shows before the failure"},
       {"run.step", count, "the step at which it failed"},
+      {"run.exports_only", truth, "the evidence is exports of memory values: it knows no step and no program"},
       {"run.started", truth, "the log has progress lines before the failure"},
       {"run.late", truth, "the steps in the log are not the first ones of the run: normal steps have fitted"},
       {"trace.profile_run", truth, "an engine tried its largest step to see what it needs"},

@@ -233,6 +233,12 @@ bool is_set_to_train(const ScanResult& scan) {
                      [&](std::string_view name) { return scan.settings.contains(name); });
 }
 
+/// True if monitors wrote all of the evidence: they know devices and processes, but no program.
+bool has_exports_only(const ScanResult& scan, const Incident* incident) {
+  return incident == nullptr && !scan.first_step && !scan.inputs.empty() &&
+         std::none_of(scan.inputs.begin(), scan.inputs.end(), [](const Input& input) { return input.kind == "log"; });
+}
+
 /// Sets run.trains. It is false only if the failed program has no training steps and nothing in the log is from a
 /// training. Image generators print the steps of their sampler, which do not count.
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
@@ -242,6 +248,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
                     (incident != nullptr && (only_uses_model(scan, *incident) || answers_requests(scan, *incident))) ||
                     (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
                                                       incident->oom.framework) != without_steps.end());
+  facts.set("run.exports_only", Value{has_exports_only(scan, incident)});
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
     facts.set("run.trains", Value{false});  // the engine was preparing itself, which is no training step
   else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
