@@ -213,11 +213,18 @@ void request(const Match& m, EventSink& sink) {
 
 /// The message ends with its line. What another program prints below it is no part of it.
 void request_only(const Match& m, EventSink& sink) {
+  bool goes_on = false;
+  m.cursor.forward(1, [&](const Line& next) {
+    const std::string_view text = trimmed(next.body());
+    goes_on = text.starts_with("GPU") || text.starts_with("(") || text.starts_with("NPU") || text.starts_with("XPU");
+    return false;
+  });
+  if (goes_on) return;
   Oom oom;
   oom.agent = find_agent(m[1]);
   oom.framework = "pytorch";
   oom.message_format = "request-only";
-  oom.request = read_size(m[2]);
+  oom.request = read_size(dense(m[2]));
   set_named_device(m, sink);
   sink.oom(std::move(oom));
 }

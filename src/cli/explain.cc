@@ -123,7 +123,8 @@ std::string sizes_of(const ReportFix& fix) {
 void add_rule(Page& page, const FixRule& fix) {
   page.heading("Rule");
   add_part(page, "offered if", fix.when.text());
-  add_part(page, "not if", fix.held_back.text());
+  for (const HeldBackReason& reason : fix.held_back)
+    add_part(page, "not if", reason.condition.text() + ": " + reason.because.text());
   if (fix.already) add_part(page, "done if", fix.already->text());
   if (fix.saves) add_part(page, "computed", fix.saves->text());
   for (const auto& setting : fix.settings)

@@ -226,6 +226,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   text("oom.framework", oom.framework);
   text("oom.printed_advice", oom.printed_advice);
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
+  set_true("oom.known_form", oom.message_format != "general");
   set_true("oom.beyond_exabyte", oom.beyond_exabyte);
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   set_true("oom.on_chip", oom.message_format == "xla-vmem");

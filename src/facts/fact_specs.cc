@@ -12,6 +12,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"oom.kind", text, "the memory that was short: device, host, shared_memory, masked or pool"},
       {"oom.agent", text, "the component that refused or killed: cuda_allocator, kernel, slurm, …"},
       {"oom.framework", text, "the framework of the message: pytorch, tensorflow, jax, …"},
+      {"oom.known_form", truth, "the message has a form whose source is known; else it was read by its words"},
       {"oom.has_numbers", truth, "the message prints the requested memory and the memory in use"},
       {"oom.request", bytes, "the requested memory; PyTorch prints the segment, rounded up to 2 or 20 MiB",
        "python train.py 2>&1 | tee train.log   # the whole text of the exception"},

@@ -51,6 +51,17 @@ bool ends_sentence(std::string_view line) {
   return last != line.npos && std::string_view(".!?").find(line[last]) != std::string_view::npos;
 }
 
+/// "1.75 GiB": the unit is whole, so no word is broken behind it.
+bool ends_size(std::string_view line) {
+  for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB"}) {
+    if (!line.ends_with(unit)) continue;
+    const std::string_view before = line.substr(0, line.size() - unit.size());
+    const std::size_t last = before.find_last_not_of(' ');
+    return last != before.npos && is_digit(before[last]);
+  }
+  return false;
+}
+
 enum class Rest { no, perhaps, yes };
 
 /// The lines after the full lines of one form. A table row is sometimes followed by a line that reads like a
@@ -74,7 +85,8 @@ Rest is_rest(std::string_view line, std::string_view next) {
   if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
   if (is_space(first)) return next.size() > 1 && is_space(next[1]) ? Rest::perhaps : Rest::yes;
   if (is_space(last)) return ends_sentence(line) ? Rest::perhaps : Rest::yes;
-  const bool in_word = is_letter(last) && is_lower(first), in_number = is_digit(last) && is_digit(first);
+  const bool in_word = is_letter(last) && is_lower(first) && !ends_size(line);
+  const bool in_number = is_digit(last) && is_digit(first);
   return in_word || in_number || is_punctuation(first) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
 }
 
