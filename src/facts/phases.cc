@@ -391,14 +391,17 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
   facts.set("run.resumed", Value{was_resumed(scan)}, here);
   facts.set("run.survived", Value{incident.handled}, here);
-  i64 handled = 0, ranks = 0;
+  i64 handled = 0, caught = 0, ranks = 0;
   for (const Incident& i : scan.incidents) {
     handled += i.handled && i.when.order < incident.when.order;
+    if (i.handled && !i.follows) caught += count_failures(static_cast<i64>(i.occurrences.size()) + i.more_occurrences);
     ranks += i.origin.rank.has_value() && !i.handled;
   }
   if (scan.more_incidents > 0)  // further failed ranks are counted without an incident
     ranks = std::max(ranks, i64{std::count_if(scan.ranks.begin(), scan.ranks.end(),
                                               [](const auto& rank) { return rank.second.failed; })});
+  if (incident.handled) caught += scan.more_incidents;
+  facts.set("run.caught", Value{Number{static_cast<double>(caught), 0}}, here);
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
   if (const auto all = count_ranks(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);

@@ -48,6 +48,13 @@ struct RunPlace {
   std::optional<double> saving;   ///< a later checkpoint, without a step after it
 };
 
+/// The failures behind one message that a log repeats: a few loggers and launchers report one failure again; more
+/// repetitions are failures of their own.
+constexpr i64 count_failures(i64 repetitions) {
+  constexpr i64 most_reports = 8;
+  return repetitions <= most_reports ? 1 : repetitions + 1;
+}
+
 /// One distinct failure. The same failure printed again is an occurrence, not an incident.
 struct Incident {
   Oom oom;

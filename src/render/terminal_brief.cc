@@ -90,15 +90,15 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
       fatal.push_back(of);
   }
   if (!caught.empty())
-    page.text("  ", fmt::format("The program caught {} ({}).",
-                                plural(static_cast<std::int64_t>(caught.size()), "other OOM", "other OOMs"),
-                                plain_line(short_locations(report, caught, 2))));
+    page.text("  ", fmt::format("The program caught {} (first {}).",
+                                plural(count_caught(report) - (main.handled ? 1 : 0), "other OOM", "other OOMs"),
+                                plain_line(short_locations(report, {caught.front()}, 1))));
   const std::size_t shown = std::min(fatal.size(), max_further);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string title = incident_title(*fatal[i]), where = where_words(report, *fatal[i]);
     page.text("  also: ", plain_line(title == incident_title(main) ? where : title + "  (" + where + ")"));
   }
-  const auto more = static_cast<std::int64_t>(fatal.size() - shown) + report.more_incidents;
+  const auto more = static_cast<std::int64_t>(fatal.size() - shown) + (main.handled ? 0 : report.more_incidents);
   if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " in the Markdown and JSON reports");
 }
 

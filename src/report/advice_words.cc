@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "growth/growth_limits.h"
+#include "model/scan_result.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -22,10 +23,9 @@ std::string nothing_to_fix_words(const Report& report) {
   std::vector<Location> caught, fatal;
   for (const ReportIncident& incident : report.incidents)
     if (!incident.follows) (incident.handled ? caught : fatal).push_back(incident.location);
-  const auto count = static_cast<std::int64_t>(caught.size()) + report.more_incidents;
-  if (count == 0)
+  if (caught.empty() && report.more_incidents == 0)
     return fmt::format("An earlier run ran out of memory ({}). Nothing to fix.", short_locations(report, fatal, 3));
-  return fmt::format("{} caught ({}). Nothing to fix.", plural(count, "OOM", "OOMs"),
+  return fmt::format("{} caught ({}). Nothing to fix.", plural(count_caught(report), "OOM", "OOMs"),
                      short_locations(report, caught, 3));
 }
 
@@ -54,6 +54,17 @@ std::string_view risk_text(int risk) {
       {"same result", "numerics differ slightly", "hyper-parameters may need retuning", "the result changes"}, risk);
 }
 
+std::int64_t count_caught(const Report& report) {
+  std::int64_t count = 0;
+  bool fatal = false;
+  for (const ReportIncident& of : report.incidents) {
+    fatal |= !of.handled;
+    if (of.handled && !of.follows)
+      count += count_failures(static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences);
+  }
+  return fatal ? count : count + report.more_incidents;
+}
+
 bool is_all_clear(const Report& report) {
   return report.verdict.outcome == Outcome::no_oom && report.incidents.empty();
 }
@@ -77,15 +88,17 @@ std::string conclusion_words(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (is_nothing_to_fix(report)) return nothing_to_fix_words(report);
   if (verdict.cause.empty()) return verdict.headline;
+  const std::int64_t caught = verdict.outcome == Outcome::handled_oom ? count_caught(report) : 0;
+  const std::string count = caught > 1 ? fmt::format("{} OOMs caught. ", caught) : "";
   if (verdict.cause == "undetermined") {
-    if (report.causes.empty()) return "Cause unclear: the log shows too little";
-    std::string text = fmt::format("Cause unclear: {} {}", short_cause_name(report.causes[0]),
+    if (report.causes.empty()) return count + "Cause unclear: the log shows too little";
+    std::string text = fmt::format("{}Cause unclear: {} {}", count, short_cause_name(report.causes[0]),
                                    percent_text(report.causes[0].probability));
     if (report.causes.size() > 1)
       text += fmt::format(", {} {}", short_cause_name(report.causes[1]), percent_text(report.causes[1].probability));
     return text;
   }
-  return fmt::format("{} ({})", cause_name(verdict), percent_text(verdict.confidence));
+  return fmt::format("{}{} ({})", count, cause_name(verdict), percent_text(verdict.confidence));
 }
 
 // If the headline names the cause already, a reason is more informative.

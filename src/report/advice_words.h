@@ -2,6 +2,7 @@
 // them for its output.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ bool is_all_clear(const Report& report);
 /// Whether the verdict names a cause. cause_name() is its title, or its id without a title.
 bool has_cause(const Verdict& verdict);
 std::string cause_name(const Verdict& verdict);
+/// The failures that the program caught, listed or not.
+std::int64_t count_caught(const Report& report);
 /// Whether the program caught the failure and the report offers no fix.
 bool is_nothing_to_fix(const Report& report);
 /// The first words of a cause's title, up to ':' or '(': "Step too large for the GPU" of "Step too large for the GPU
