@@ -1,4 +1,4 @@
-#include "growth/fit.h"
+#include "growth/fitter.h"
 
 #include <algorithm>
 #include <cmath>
