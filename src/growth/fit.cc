@@ -34,8 +34,12 @@ std::vector<double> gradient_at(const Fit& fit, double u) {
 double quadratic_form(const std::vector<double>& gradient, const std::vector<double>& covariance) {
   const std::size_t count = gradient.size();
   double sum = 0;
-  for (std::size_t i = 0; i < count && covariance.size() == count * count; ++i)
-    for (std::size_t j = 0; j < count; ++j) sum += gradient[i] * gradient[j] * covariance[i * count + j];
+  if (covariance.size() == count) {  // the diagonal
+    for (std::size_t i = 0; i < count; ++i) sum += gradient[i] * gradient[i] * covariance[i];
+  } else if (covariance.size() == count * count) {
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < count; ++j) sum += gradient[i] * gradient[j] * covariance[i * count + j];
+  }
   return std::max(0.0, sum);
 }
 

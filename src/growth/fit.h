@@ -25,7 +25,7 @@ struct Fit {
   Law law = Law::constant;
   double origin = 0, width = 1;
   std::vector<double> beta, theta;
-  std::vector<double> covariance;  ///< of beta and of each smooth theta, row by row
+  std::vector<double> covariance;  ///< of beta and of each smooth theta, row by row; of independent levels the diagonal
   std::vector<double> residuals;
   double rss = 0;
   double sigma = 0;    ///< standard deviation of one value about the curve, at least Points::floor
@@ -38,7 +38,7 @@ struct Fit {
   double slope_at(double x) const;  ///< per step
   double error_at(double x) const;  ///< standard error of the curve at x, without the noise of a single value
   double error_of_rise(double from, double to) const;  ///< standard error of at(to) − at(from)
-  /// The number of rows of `covariance`.
+  /// The number of beta and smooth theta.
   std::size_t free_parameters() const;
   /// The curve with its free parameters moved by `change` (beta, then theta).
   Fit moved(const std::vector<double>& change) const;

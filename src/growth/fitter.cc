@@ -136,12 +136,6 @@ Vector solve(Matrix normal, const Vector& right) {
   return normal.ldlt().solve(right);
 }
 
-/// The same if no row has a value in two columns, as in the levels of stairs, of which there may be a hundred.
-Vector solve_disjoint(const Matrix& design, const Vector& y) {
-  const Vector normal = design.colwise().squaredNorm().transpose();
-  return (design.transpose() * y).cwiseQuotient((normal.array() + 1e-13 * normal.maxCoeff()).matrix());
-}
-
 /// The weighted columns plus one for a smooth theta: the derivative of the curve by theta.
 Matrix with_theta(const Problem& problem, const Fit& fit, Matrix design) {
   if (!has_smooth_theta(fit.law)) return design;
@@ -160,15 +154,10 @@ void set_covariance(Fit& fit, const Problem& problem, Matrix design, double vari
   Vector scale = wide.colwise().norm().transpose();
   for (Eigen::Index i = 0; i < scale.size(); ++i) scale[i] = scale[i] > 0 ? 1 / scale[i] : 1;
   constexpr double ridge = 1e-9;
-  Matrix inverse;
-  if (has_levels(fit.law) && fit.rho == 0) {  // disjoint columns: the matrix is diagonal
-    inverse = Matrix((scale.cwiseAbs2() * (variance / (1 + ridge))).asDiagonal());
-  } else {
-    wide = wide * scale.asDiagonal();
-    Matrix normal = square_columns(wide);
-    normal.diagonal().array() += ridge;
-    inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
-  }
+  wide = wide * scale.asDiagonal();
+  Matrix normal = square_columns(wide);
+  normal.diagonal().array() += ridge;
+  const Matrix inverse = scale.asDiagonal() * normal.inverse() * scale.asDiagonal() * variance;
   fit.covariance.assign(inverse.data(), inverse.data() + inverse.size());
 }
 
@@ -179,24 +168,30 @@ struct Solution {
   int parameters = 0;
 };
 
-/// Finds the coefficients and the rho with the best score. `base`: parameters without rho. `searched`: the score's
-/// penalty for searched positions. `disjoint`: no row has a value in two columns.
-Solution solve_for(const Matrix& design, bool disjoint, const Points& points, const Vector& y, int base,
-                   double searched, bool autocorrelated) {
-  const double min_squares = static_cast<double>(points.size()) * points.floor * points.floor;
+/// The number of parameters without rho.
+int count_parameters(std::size_t coefficients, const std::vector<double>& theta) {
+  return static_cast<int>(coefficients + theta.size()) + 1;
+}
+
+/// The score of a solution.
+double score_of(const Solution& solution, Law law, const std::vector<double>& theta, const Points& points) {
+  const auto n = static_cast<double>(points.size());
+  // A position searched among n costs more than an estimated parameter (Zhang and Siegmund 2007).
+  const double searched = has_smooth_theta(law) ? 0 : static_cast<double>(theta.size()) * std::log(n);
+  return criterion(std::max(solution.squares, n * points.floor * points.floor), points.size(), solution.parameters) -
+         std::log(1 - solution.rho * solution.rho) + searched;
+}
+
+/// Finds the coefficients and the rho with the best score.
+Solution solve_for(const Matrix& design, Law law, const std::vector<double>& theta, const Points& points,
+                   const Vector& y, bool autocorrelated) {
   const Eigen::Index k = design.cols();
   Solution best;
-  best.beta = disjoint ? solve_disjoint(design, y) : solve(square_columns(design), multiply_columns(design, y));
+  best.beta = solve(square_columns(design), multiply_columns(design, y));
   const Vector plain = best.beta, residuals = y - design * plain;
-  const auto try_rho = [&](double rho, double squares) {
-    const int parameters = base + (rho > 0 ? 1 : 0);
-    const double score =
-        criterion(std::max(squares, min_squares), points.size(), parameters) - std::log(1 - rho * rho) + searched;
-    if (rho > 0 && !(score < best.score)) return false;
-    best.score = score, best.rho = rho, best.parameters = parameters, best.squares = squares;
-    return true;
-  };
-  try_rho(0, residuals.squaredNorm());
+  best.squares = residuals.squaredNorm();
+  best.parameters = count_parameters(static_cast<std::size_t>(k), theta);
+  best.score = score_of(best, law, theta, points);
   if (!autocorrelated) return best;
   // Solve for the residuals instead of y. Then rho only changes the first coefficients by a small correction, and the
   // difference of squares loses no digits.
@@ -209,9 +204,33 @@ Solution solve_for(const Matrix& design, bool disjoint, const Points& points, co
     const Vector right = sums.col(k).head(k);
     const Vector change = solve(normal, right);
     const double squares = sums(k, k) - 2 * change.dot(right) + change.dot(normal * change);
-    if (try_rho(rho, std::max(0.0, squares))) best.beta = plain + change;
+    Solution other{plain + change, rho, std::max(0.0, squares), 0,
+                   count_parameters(static_cast<std::size_t>(k), theta) + 1};
+    other.score = score_of(other, law, theta, points);
+    if (other.score < best.score) best = std::move(other);
   }
   return best;
+}
+
+double variance_of(const Solution& solution, const Fit& fit, const Points& points) {
+  return std::max(solution.squares / fit.freedom, points.floor * points.floor);
+}
+
+/// A fit without its covariance and its residuals. Its coefficients do not contain the mean.
+Fit begin_fit(Law law, std::vector<double> theta, const Solution& solution, const Problem& problem,
+              const Points& points) {
+  Fit fit;
+  fit.law = law, fit.theta = std::move(theta), fit.origin = problem.origin, fit.width = problem.width;
+  fit.score = solution.score, fit.rho = solution.rho, fit.parameters = solution.parameters;
+  fit.freedom = std::max(1.0, static_cast<double>(points.size()) - fit.parameters + 1);
+  fit.sigma = std::sqrt(variance_of(solution, fit, points) / (1 - fit.rho * fit.rho));
+  fit.beta.assign(solution.beta.data(), solution.beta.data() + solution.beta.size());
+  return fit;
+}
+
+void add_residual(Fit& fit, double residual) {
+  fit.residuals.push_back(residual);
+  fit.rss += residual * residual;
 }
 
 }  // namespace
@@ -238,29 +257,55 @@ Fit Fitter::fit_at(Law law, std::vector<double> theta, bool autocorrelated) cons
   const Problem& problem = prepared_->problem;
   const Matrix columns = problem.columns(law, theta);
   Matrix design = problem.weighted(columns);
-  const auto n = static_cast<double>(points_.size());
-  // A position searched among n costs more than an estimated parameter (Zhang and Siegmund 2007).
-  const double searched = has_smooth_theta(law) ? 0 : static_cast<double>(theta.size()) * std::log(n);
-  const int base = static_cast<int>(columns.cols() + static_cast<Eigen::Index>(theta.size())) + 1;
-  const Solution solution = solve_for(design, has_levels(law), points_, problem.y, base, searched, autocorrelated);
-  Fit best;
-  best.score = solution.score, best.rho = solution.rho, best.parameters = solution.parameters;
-  best.law = law, best.theta = std::move(theta), best.origin = problem.origin, best.width = problem.width;
-  best.freedom = std::max(1.0, n - best.parameters + 1);
-  const double variance = std::max(solution.squares / best.freedom, points_.floor * points_.floor);
-  best.sigma = std::sqrt(variance / (1 - best.rho * best.rho));
-  best.beta.assign(solution.beta.data(), solution.beta.data() + solution.beta.size());
-  set_covariance(best, problem, std::move(design), variance);
+  const Solution solution = solve_for(design, law, theta, points_, problem.y, autocorrelated);
+  Fit fit = begin_fit(law, std::move(theta), solution, problem, points_);
+  set_covariance(fit, problem, std::move(design), variance_of(solution, fit, points_));
   const bool cyclic = law == Law::cycle || law == Law::cycle_line;
-  for (std::size_t i = 0; i < best.beta.size(); ++i)
-    if (i == 0 || has_levels(law) || (cyclic && i < cycle_levels)) best.beta[i] += problem.level;
-  const Vector curve = evaluate_curve(columns, best.beta);
-  best.residuals.reserve(points_.size());
+  for (std::size_t i = 0; i < fit.beta.size(); ++i)
+    if (i == 0 || has_levels(law) || (cyclic && i < cycle_levels)) fit.beta[i] += problem.level;
+  const Vector curve = evaluate_curve(columns, fit.beta);
+  fit.residuals.reserve(points_.size());
+  for (std::size_t i = 0; i < points_.size(); ++i)
+    add_residual(fit, points_.y[i] - curve[static_cast<Eigen::Index>(i)]);
+  return fit;
+}
+
+// Each value belongs to one level, so the mean of each level is its coefficient. There may be a hundred levels, and a
+// matrix with a column for each took longer than all other laws together.
+Fit Fitter::fit_levels(Law law, std::vector<double> changes) const {
+  const Problem& problem = prepared_->problem;
+  std::vector<Eigen::Index> level_of(points_.size());
+  Vector weight = Vector::Zero(static_cast<Eigen::Index>(changes.size()) + 1), sum = weight;
+  Eigen::Index level = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    best.residuals.push_back(points_.y[i] - curve[static_cast<Eigen::Index>(i)]);
-    best.rss += best.residuals.back() * best.residuals.back();
+    const auto row = static_cast<Eigen::Index>(i);
+    while (static_cast<std::size_t>(level) < changes.size() &&
+           changes[static_cast<std::size_t>(level)] <= problem.u[row])
+      ++level;
+    level_of[i] = level;
+    weight[level] += problem.root[row] * problem.root[row];
+    sum[level] += problem.root[row] * problem.y[row];
   }
-  return best;
+  Solution solution;
+  solution.beta = sum.cwiseQuotient((weight.array() + 1e-13 * weight.maxCoeff()).matrix());
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    const double residual = problem.y[row] - problem.root[row] * solution.beta[level_of[i]];
+    solution.squares += residual * residual;
+  }
+  solution.parameters = count_parameters(changes.size() + 1, changes);
+  solution.score = score_of(solution, law, changes, points_);
+  Fit fit = begin_fit(law, std::move(changes), solution, problem, points_);
+  const double variance = variance_of(solution, fit, points_);
+  for (std::size_t k = 0; k < fit.beta.size(); ++k) {
+    const double own = weight[static_cast<Eigen::Index>(k)];
+    fit.covariance.push_back(own > 0 ? variance / own : variance);
+    fit.beta[k] += problem.level;
+  }
+  fit.residuals.reserve(points_.size());
+  for (std::size_t i = 0; i < points_.size(); ++i)
+    add_residual(fit, points_.y[i] - fit.beta[static_cast<std::size_t>(level_of[i])]);
+  return fit;
 }
 
 Fit fit_at(Law law, std::vector<double> theta, const Points& points, bool autocorrelated) {

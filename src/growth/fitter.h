@@ -21,6 +21,10 @@ class Fitter {
   /// Fits a law with the given theta. `autocorrelated` also tries autocorrelated noise and keeps the better score.
   Fit fit_at(Law law, std::vector<double> theta, bool autocorrelated = true) const;
 
+  /// Fits a law with levels to values without autocorrelated noise. `changes` are its theta: the positions between two
+  /// levels, ascending. The time does not depend on their number.
+  Fit fit_levels(Law law, std::vector<double> changes) const;
+
   /// Searches theta and fits, for laws with one smooth or positional parameter (not stairs, sawtooth, ratchet).
   Fit fit(Law law, bool autocorrelated = true);
 

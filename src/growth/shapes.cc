@@ -381,7 +381,7 @@ std::optional<Fit> fit_levels(const Fitter& fitter, const std::vector<std::size_
   const double origin = points.x.front(), width = points.x.back() - origin;
   for (const std::size_t i : changes) theta.push_back(((points.x[i - 1] + points.x[i]) / 2 - origin) / width);
   const Law law = theta.size() == 1 ? Law::step : theta.size() == 2 ? Law::two_steps : Law::stairs;
-  return fitter.fit_at(law, std::move(theta), false);
+  return fitter.fit_levels(law, std::move(theta));
 }
 
 Periodicity find_periodicity(const Fitter& fitter, const std::vector<std::size_t>& changes, bool sloping) {
