@@ -155,7 +155,7 @@ SurveyedJob survey_job(const std::vector<std::size_t>& job, SurveyLogs& logs, co
     merge_identity(out.identity, read_identity(file));
     merger.add(std::move(file));
   }
-  const Result result = diagnose_scan(merger.take(), rules, options, threads);
+  const Result result = diagnose_scan(merger.take(), rules, options, threads, Purpose::line);
   out.line = make_survey_job(result.report, result.scan, result.analysis);
   out.line.user = find_user(result.scan);
   return out;
