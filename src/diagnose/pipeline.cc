@@ -86,15 +86,17 @@ Rules::Rules(const Options& options) {
 
 const RulePack& Rules::pack() const { return extended_ ? *extended_ : shipped_pack(); }
 
-Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads) {
-  const AnalysisOptions how{options.capacity_bytes, threads};
+Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads,
+                     Purpose purpose) {
+  const bool all_series = purpose == Purpose::report;
+  const AnalysisOptions how{options.capacity_bytes, threads, all_series};
   for (const ReportLostEvidence& lost : options.lost) scan.lose({lost.what, lost.why, lost.path});
   for (const std::string& note : options.notes) scan.notes.push_back({Severity::note, note, {}});
   resolve_units(scan, how);
   for (Series& series : scan.series) count_values_of_repeated_steps(series);
   Analysis analysis = analyse(scan, how);
   const Diagnosis diagnosis = needs_judgement(analysis) ? judge(rules.pack(), analysis.facts) : Diagnosis{};
-  Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace});
+  Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace, all_series});
   report.tool_version = version;
   for (const Input& input : scan.inputs)
     if (report.job.empty()) report.job = job_in_path(input.path);

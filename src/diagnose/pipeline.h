@@ -58,8 +58,12 @@ struct Result {
   Report report;
 };
 
+/// What a result is for. The line of a survey shows no series, so that it needs few trends.
+enum class Purpose { report, line };
+
 /// From the content of the logs to the report. The lost evidence and the notes of the options count as of these logs.
-Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads);
+Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options, std::size_t threads,
+                     Purpose purpose = Purpose::report);
 
 /// The threads of the options; by default as many as the machine runs at once.
 std::size_t thread_count(const Options& options);

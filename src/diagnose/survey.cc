@@ -142,21 +142,21 @@ class SurveyLogs {
 
 /// The line of a job, and the properties by which a machine's record finds it.
 struct SurveyedJob {
-  LogIdentity identity;
+  JobSpan span;
   SurveyJob line;
 };
 
 SurveyedJob survey_job(const std::vector<std::size_t>& job, SurveyLogs& logs, const Rules& rules,
                        const Options& options, std::size_t threads) {
-  SurveyedJob out;
+  LogIdentity identity;
   ResultMerger merger;
   for (const std::size_t i : job) {
     ScanResult file = logs.read(i, threads);
-    merge_identity(out.identity, read_identity(file));
+    merge_identity(identity, read_identity(file));
     merger.add(std::move(file));
   }
-  const Result result = diagnose_scan(merger.take(), rules, options, threads);
-  out.line = make_survey_job(result.report, result.scan, result.analysis);
+  const Result result = diagnose_scan(merger.take(), rules, options, threads, Purpose::line);
+  SurveyedJob out{span_of(identity), make_survey_job(result.report, result.scan, result.analysis)};
   out.line.user = find_user(result.scan);
   return out;
 }
@@ -174,33 +174,36 @@ Survey survey(const std::vector<LogSource>& sources, const Options& given) {
   std::vector<std::vector<std::size_t>> jobs = group_by_path(logs.paths());
   if (jobs.empty()) throw Error("no log to survey");
   const std::size_t threads = threads_per_log(jobs.size(), options);
-  std::vector<std::optional<SurveyedJob>> results(jobs.size());
+  std::vector<JobSpan> spans(jobs.size());
+  std::vector<SurveyJob> lines(jobs.size());
   std::size_t done = 0;
   for_each_in_order(
       jobs.size(), thread_count(options),
-      [&](std::size_t i) { results[i] = survey_job(jobs[i], logs, rules, options, threads); },
+      [&](std::size_t i) {
+        SurveyedJob job = survey_job(jobs[i], logs, rules, options, threads);
+        spans[i] = job.span;
+        lines[i] = std::move(job.line);
+      },
       [&](std::size_t i) {
         done += jobs[i].size();
         if (options.progress) options.progress({done, logs.size()});
       });
-  std::vector<LogIdentity> identities;
-  for (const auto& result : results) identities.push_back(result->identity);
+  const auto owners = find_jobs_of_records(spans);
   std::set<std::size_t> extended;
-  const auto owners = find_jobs_of_records(identities);
   for (std::size_t record = 0; record < owners.size(); ++record) {
     if (!owners[record]) continue;
     jobs[*owners[record]].insert(jobs[*owners[record]].end(), jobs[record].begin(), jobs[record].end());
     extended.insert(*owners[record]);
-    results[record].reset();
   }
   const std::vector<std::size_t> again(extended.begin(), extended.end());
   for_each_index(again.size(), thread_count(options), [&](std::size_t i) {
     std::sort(jobs[again[i]].begin(), jobs[again[i]].end());
-    results[again[i]] = survey_job(jobs[again[i]], logs, rules, options, threads);
+    lines[again[i]] = survey_job(jobs[again[i]], logs, rules, options, threads).line;
   });
-  std::vector<SurveyJob> lines;
-  for (auto& result : results)
-    if (result) lines.push_back(std::move(result->line));
+  std::size_t kept = 0;  // in place: a second list of lines would double the memory of a large survey
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (!owners[i] && kept++ != i) lines[kept - 1] = std::move(lines[i]);
+  lines.resize(kept);
   std::vector<ReportNote> notes = logs.notes();
   for (const ReportLostEvidence& lost : given.lost)
     notes.push_back({"warning", left_out_words(lost_evidence_words(lost)), std::nullopt});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "facts/facts.h"
+#include "facts/series_trends.h"
 #include "growth/growth.h"
 #include "growth/runs.h"
 #include "model/scan_result.h"
@@ -46,15 +47,16 @@ struct RankRow {
 struct AnalysisOptions {
   std::optional<i64> capacity;  ///< bytes; the user sets it if the log does not print it
   std::size_t jobs = 1;         ///< threads that fit series; the result does not depend on their number
+  bool all_trends = true;       ///< false: compute a trend only when a fact or the report reads it
 };
 
-/// The result of all analyses.
+/// The result of all analyses. Its trends refer to the series of the scan.
 struct Analysis {
   Runs runs;
   std::optional<std::size_t> primary;            ///< index of the incident that the diagnosis is about
   std::vector<std::optional<Account>> accounts;  ///< one per incident
   std::vector<Phase> phases;                     ///< one per incident
-  std::vector<Trend> trends;                     ///< one per series
+  Trends trends;                                 ///< one per series
   std::optional<std::size_t> main_series;        ///< the series that trend.* is about
   std::vector<RankRow> ranks;                    ///< sorted by rank number; empty if fewer than two are known
   std::vector<Note> notes;
@@ -110,6 +112,9 @@ std::optional<std::size_t> find_primary(const ScanResult& scan);
 /// True if the series belongs to the failed process and began before the failure. Without a failure, true for every
 /// series.
 bool belongs(const Series& series, const Incident* incident);
+
+/// True if the program failed outside the whole interval of the forecast of its series, so that no report shows it.
+bool is_contradicted(const Forecast& forecast, const Series& series, const Incident* primary);  // trends.cc
 
 /// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
 std::optional<i64> read_capacity(std::string_view text);

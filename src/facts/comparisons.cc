@@ -22,8 +22,8 @@ constexpr std::size_t max_named_ranks = 4;  ///< stragglers that the note names
 constexpr double gap_over_allocated = 3;    ///< reserved must have grown by this many times the movement of allocated
 
 /// Detects a growing cache: reserved rises while allocated stays.
-void set_gap_facts(const ScanResult& scan, const std::vector<Trend>& trends, const Incident* incident,
-                   std::optional<i64> capacity, Facts& facts) {
+void set_gap_facts(const ScanResult& scan, const Trends& trends, const Incident* incident, std::optional<i64> capacity,
+                   Facts& facts) {
   for (std::size_t a = 0; a < scan.series.size(); ++a) {
     const Series& alloc = scan.series[a];
     if (alloc.metric != Metric::allocated || alloc.n < min_points || !alloc.followed() || !belongs(alloc, incident))
@@ -36,8 +36,8 @@ void set_gap_facts(const ScanResult& scan, const std::vector<Trend>& trends, con
       const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
       const double moved = std::abs(alloc.last_value - alloc.first_value);
       const double whole = capacity ? static_cast<double>(*capacity) : res.max_value;
-      const bool grows = !trends[a].leak && now - before >= gap_growth_share * whole &&
-                         res.last_value - res.first_value >= gap_over_allocated * moved;
+      const bool grows = now - before >= gap_growth_share * whole &&
+                         res.last_value - res.first_value >= gap_over_allocated * moved && !trends[a].leak;
       facts.set("trend.gap", Value{Number{std::max(0.0, now), 0}}, {alloc.last_evidence, res.last_evidence});
       facts.set("trend.gap_grows", Value{grows}, {res.first_evidence, res.last_evidence});
       if (grows) return;

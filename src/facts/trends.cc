@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/parallel.h"
 #include "facts/analysis.h"
 #include "facts/unreachable_memory.h"
 #include "growth/growth_limits.h"
@@ -39,8 +38,7 @@ std::size_t metric_rank(Metric m) {
 }
 
 /// Chooses the series that the diagnosis is about, among those of the failed process.
-std::optional<std::size_t> choose_main(const ScanResult& scan, const std::vector<Trend>& trends,
-                                       const Incident* incident) {
+std::optional<std::size_t> choose_main(const ScanResult& scan, const Trends& trends, const Incident* incident) {
   const bool host = incident != nullptr && incident->oom.kind != OomKind::device &&
                     incident->oom.kind != OomKind::masked && incident->oom.kind != OomKind::pool;
   std::optional<std::size_t> best;
@@ -49,7 +47,7 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const std::vector
     const bool enough_a = sa.n >= 4, enough_b = sb.n >= 4;
     if (enough_a != enough_b) return enough_a;
     // Prefer growth within one metric. Then prefer the better metric, then the longer series.
-    if (trends[a].leak != trends[b].leak && sa.metric == sb.metric) return trends[a].leak;
+    if (sa.metric == sb.metric && trends[a].leak != trends[b].leak) return trends[a].leak;
     if (metric_rank(sa.metric) != metric_rank(sb.metric)) return metric_rank(sa.metric) < metric_rank(sb.metric);
     return sa.n > sb.n;
   };
@@ -122,16 +120,6 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
        tightest->last_evidence});
 }
 
-/// Removes forecasts that the failure contradicts.
-void drop_contradicted(const ScanResult& scan, const Incident& incident, std::vector<Trend>& trends) {
-  if (!incident.when.step || incident.handled) return;
-  const auto failure_step = static_cast<double>(*incident.when.step);
-  for (std::size_t i = 0; i < trends.size(); ++i) {
-    const auto& forecast = trends[i].forecast;
-    if (!forecast || !scan.series[i].has_steps || !belongs(scan.series[i], &incident)) continue;
-    if (failure_step < forecast->step_low || (forecast->step_high && failure_step > *forecast->step_high))
-      trends[i].forecast.reset();
-  }
 }
 
 /// The length of the working stage, in steps.
@@ -139,12 +127,13 @@ double working_length(const Trend& t) { return std::max(1.0, t.working.last_step
 
 /// The series that will fill its memory in a run without a failure: the one that will be full first. Series of unknown
 /// capacity come last.
-std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const std::vector<Trend>& trends) {
+std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Trends& trends) {
   const auto at_risk = [&](std::size_t i) {
     const Series& s = scan.series[i];
-    const Trend& t = trends[i];
-    if (!t.leak || t.confidence < growth_limits::risk_confidence || s.kind == SeriesKind::running_maximum) return false;
+    if (s.kind == SeriesKind::running_maximum) return false;
     if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
+    const Trend& t = trends[i];
+    if (!t.leak || t.confidence < growth_limits::risk_confidence) return false;
     if (!t.forecast) return s.n >= min_unplaced;
     return t.forecast->step_low - s.last_x <= risk_windows * working_length(t);
   };
@@ -264,6 +253,24 @@ void set_full_before(const ScanResult& scan, const Incident& incident, Facts& fa
   }
 }
 
+/// The inputs of the trend of each series.
+std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity) {
+  std::vector<TrendInputs> inputs;
+  const UnreachableMemory unreachable(scan, min_points);
+  for (const Series& s : scan.series) {
+    GrowthOptions growth;
+    if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
+    if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
+      growth.capacity = static_cast<double>(*own);
+    growth.unreachable_bytes = unreachable.bytes_for(s);
+    if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
+      growth.failure_step = static_cast<double>(*incident->when.step);
+    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
+    inputs.push_back({&s, growth, fills && s.followed(), s.capacity > 0 ? std::optional(s.capacity) : growth.capacity});
+  }
+  return inputs;
+}
+
 void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const Series& s : scan.series) {
     if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
@@ -276,6 +283,21 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     facts.set("shape.outlier", Value{s.last_value >= outlier_factor * before}, {s.last_evidence});
     facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
     facts.set("shape.typical_value", Value{Number{before, 0}}, both);
+  }
+}
+
+/// Sets host.grows by the first growing series of host RAM, and trend.in_evaluation if a series of the GPU grows and the
+/// run failed in an evaluation.
+void set_growth_facts(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
+  Facts& facts = analysis.facts;
+  const bool evaluates = incident != nullptr && facts.is_true("phase.evaluation");
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
+    const bool host = s.metric == Metric::host_rss || s.metric == Metric::host_used;
+    if (host && !facts.is_true("host.grows") && analysis.trends[i].shape != Shape::too_short)
+      facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
+    if (evaluates && is_device_metric(s.metric) && analysis.trends[i].leak)
+      facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
   }
 }
 
@@ -292,25 +314,19 @@ bool belongs(const Series& s, const Incident* incident) {
   return !s.origin.device || !incident->origin.device || s.origin.device == incident->origin.device;
 }
 
+bool is_contradicted(const Forecast& forecast, const Series& series, const Incident* primary) {
+  if (primary == nullptr || !primary->when.step || primary->handled || !series.has_steps || !belongs(series, primary))
+    return false;
+  const auto step = static_cast<double>(*primary->when.step);
+  return step < forecast.step_low || (forecast.step_high && step > *forecast.step_high);
+}
+
 void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
   const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
   emit_units(scan, analysis.notes);
-  analysis.trends.resize(scan.series.size());
-  const UnreachableMemory unreachable(scan, min_points);
-  for_each_index(scan.series.size(), options.jobs, [&](std::size_t i) {
-    const Series& s = scan.series[i];
-    GrowthOptions growth;
-    if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
-    if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
-      growth.capacity = static_cast<double>(*own);
-    growth.unreachable_bytes = unreachable.bytes_for(s);
-    if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
-      growth.failure_step = static_cast<double>(*incident->when.step);
-    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
-    if (fills && s.followed()) analysis.trends[i] = growth_of(s, growth);
-    analysis.trends[i].capacity = s.capacity > 0 ? std::optional(s.capacity) : growth.capacity;
-  });
+  analysis.trends = Trends(trend_inputs(scan, incident, capacity));
+  if (options.all_trends) analysis.trends.compute_all(options.jobs);
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
   if (incident == nullptr) emit_full(scan, capacity, analysis.notes);
@@ -342,18 +358,7 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   comparison_facts(scan, incident, capacity, analysis);
   increment_fact(facts);
   set_shape_facts(scan, incident, facts);
-  for (std::size_t i = 0; i < scan.series.size(); ++i) {
-    const Series& s = scan.series[i];
-    if (s.metric == Metric::host_rss || s.metric == Metric::host_used)
-      if (analysis.trends[i].shape != Shape::too_short)
-        if (!facts.is_true("host.grows"))  // one growing series is enough
-          facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
-    // A series that began with the evaluation in which the run failed, and grows.
-    if (incident != nullptr && analysis.trends[i].leak && is_device_metric(s.metric) &&
-        facts.is_true("phase.evaluation"))
-      facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
-  }
-  if (incident != nullptr) drop_contradicted(scan, *incident, analysis.trends);
+  set_growth_facts(scan, incident, analysis);
 }
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// Least squares for all growth laws, and one score to compare them. A Fit is self-contained: it can be evaluated and
-// extrapolated without its points.
+// A fitted growth law, and one score to compare laws. A Fit is self-contained: it can be evaluated and extrapolated
+// without its points.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Fit {
   Law law = Law::constant;
   double origin = 0, width = 1;
   std::vector<double> beta, theta;
-  std::vector<double> covariance;  ///< of beta and of each smooth theta, row by row
+  std::vector<double> covariance;  ///< of beta and of each smooth theta, row by row; of independent levels the diagonal
   std::vector<double> residuals;
   double rss = 0;
   double sigma = 0;    ///< standard deviation of one value about the curve, at least Points::floor
@@ -38,7 +38,7 @@ struct Fit {
   double slope_at(double x) const;  ///< per step
   double error_at(double x) const;  ///< standard error of the curve at x, without the noise of a single value
   double error_of_rise(double from, double to) const;  ///< standard error of at(to) − at(from)
-  /// The number of rows of `covariance`.
+  /// The number of beta and smooth theta.
   std::size_t free_parameters() const;
   /// The curve with its free parameters moved by `change` (beta, then theta).
   Fit moved(const std::vector<double>& change) const;
@@ -49,15 +49,6 @@ double aicc(double rss, std::size_t n, int k);
 double bic(double rss, std::size_t n, int k);
 /// AICc for short series, BIC for long ones, the stricter of both in between.
 double criterion(double rss, std::size_t n, int k);
-
-/// Fits a law with the given theta. `autocorrelated` also tries autocorrelated noise and keeps the better score.
-Fit fit_at(Law law, std::vector<double> theta, const Points& points, bool autocorrelated = true);
-
-/// Searches theta and fits, for laws with one smooth or positional parameter (not stairs, sawtooth, ratchet).
-Fit fit_law(Law law, const Points& points, bool autocorrelated = true);
-
-/// A line with a known slope and its standard error (both per step). Only the level is fitted.
-Fit line_with_slope(double slope, double error, const Points& points);
 
 /// The effect of autocorrelation that the fit does not model (rho = 0).
 struct Inflation {     ///< factor on the standard errors

@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "growth/fitter.h"
 #include "growth/growth_limits.h"
 #include "growth/segmentation.h"
 #include "growth/shapes.h"
@@ -57,20 +58,21 @@ bool too_few_stairs(const Fit& fit) {
 /// Fits every law, and sorts by score. Very short series get only the laws without a bend; stairs need changes that a
 /// person can count, or only rises.
 std::vector<Fit> fit_all_laws(const Points& points) {
+  Fitter fitter(points);
   std::vector<Fit> fits;
   for (const Law law : {Law::constant, Law::linear, Law::quadratic, Law::exponential, Law::logarithmic, Law::saturating,
                         Law::late, Law::ramp, Law::bend, Law::step, Law::two_steps, Law::step_line}) {
     if (points.size() < limits::min_for_bends && law != Law::constant && law != Law::linear && law != Law::ramp)
       continue;
-    fits.push_back(fit_law(law, points));
+    fits.push_back(fitter.fit(law));
   }
   const std::vector<std::size_t> changes = level_changes(points, noise_of(points));
   if (changes.size() >= limits::min_stairs && changes.size() <= points.size() / 3 &&
       (changes.size() <= limits::max_levels || may_only_rise(points, changes)))
-    if (auto stairs = fit_levels(points, changes); changes.size() <= limits::max_levels || only_rises(*stairs))
+    if (auto stairs = fit_levels(fitter, changes); changes.size() <= limits::max_levels || only_rises(*stairs))
       fits.push_back(std::move(*stairs));
-  Periodicity teeth = find_periodicity(points, changes);
-  if (auto stairs = find_staircase(points, changes)) fits.push_back(std::move(*stairs));
+  Periodicity teeth = find_periodicity(fitter, changes);
+  if (auto stairs = find_staircase(fitter, changes)) fits.push_back(std::move(*stairs));
   if (teeth.level) fits.push_back(std::move(*teeth.level));
   if (teeth.sloping && !too_few_stairs(*teeth.sloping)) fits.push_back(std::move(*teeth.sloping));
   std::erase_if(fits, [](const Fit& fit) { return fit.law != Law::constant && !std::isfinite(fit.score); });

@@ -15,6 +15,7 @@
 #include <random>
 #include <utility>
 
+#include "growth/fitter.h"
 #include "growth/statistics.h"
 
 namespace oomdoctor {
@@ -133,6 +134,7 @@ std::vector<Rhythm> list_rhythms(const Fit& fit, const Points& points, double sp
   constexpr int periods = 7, offsets = 5;  // on either side
   const double interval = spacing / fit.width, period = fit.theta[0], resets = std::max(2.0, 1 / period);
   const bool whole = std::abs(period / interval - std::round(period / interval)) < 0.02;
+  const Fitter fitter(points);
   std::vector<Rhythm> rhythms;
   for (int p = -periods; p <= periods; ++p)
     for (int o = -offsets; o <= offsets; ++o) {
@@ -140,7 +142,7 @@ std::vector<Rhythm> list_rhythms(const Fit& fit, const Points& points, double sp
       const double stretched = period + interval / resets * p / periods;
       const double middle = fit.theta[1] + std::round((0.5 - fit.theta[1]) / period) * period + interval * o / offsets;
       const double offset = middle - std::ceil(middle / stretched) * stretched;
-      Fit other = p == 0 && o == 0 ? fit : fit_at(fit.law, {stretched, offset}, points, false);
+      Fit other = p == 0 && o == 0 ? fit : fitter.fit_at(fit.law, {stretched, offset}, false);
       const double weight = std::exp((fit.rss - other.rss) / (2 * fit.sigma * fit.sigma));
       if (std::isfinite(weight) && other.beta[1] > 0)
         rhythms.push_back({std::move(other), weight * (whole && p == 0 ? resets * periods : 1)});

@@ -18,6 +18,7 @@
 
 #include "growth/curve.h"
 #include "growth/fitted_series.h"
+#include "growth/fitter.h"
 #include "growth/forecast.h"
 #include "growth/growth_limits.h"
 #include "growth/growth_words.h"
@@ -142,8 +143,9 @@ bool rests_on_end(const FittedSeries& fitted, const Fit& fit) {
   std::vector<std::size_t> end(open);
   std::iota(end.begin(), end.end(), n - open);
   const Points rest = without(fitted.points, end);
+  Fitter fitter(rest);
   // Last values on the line through the rest do not decide anything.
-  const Fit line = fit_law(Law::linear, rest);
+  const Fit line = fitter.fit(Law::linear);
   bool stands_out = false;
   for (const std::size_t i : end) {
     const double error = std::hypot(line.sigma, line.error_at(fitted.points.x[i]));
@@ -151,7 +153,7 @@ bool rests_on_end(const FittedSeries& fitted, const Fit& fit) {
   }
   if (!stands_out && lag_one(line.residuals) < limits::wandering / 2) return false;
   const auto still_grows = [&](Law law) {
-    const Fit other = fit_law(law, rest);
+    const Fit other = fitter.fit(law);
     return grows(other, fitted) && measure_rise(other, fitted).value >= min_relevant_growth(fitted) &&
            significant(other, fitted);
   };
@@ -238,9 +240,9 @@ bool has_short_teeth(const FittedSeries& fitted) {
   for (std::vector<double>* column : {&stretch.x, &stretch.y, &stretch.weight})
     column->resize(std::min(column->size(), limits::max_points));
   stretch.floor = fitted.points.floor;
-  const Periodicity teeth = find_periodicity(stretch, {}, false);
-  if (!teeth.level || teeth.level->score > fit_at(Law::constant, {}, stretch).score - limits::good_evidence)
-    return false;
+  const Fitter fitter(stretch);
+  const Periodicity teeth = find_periodicity(fitter, {}, false);
+  if (!teeth.level || teeth.level->score > fitter.fit_at(Law::constant, {}).score - limits::good_evidence) return false;
   const auto [lowest, highest] = std::minmax_element(teeth.level->beta.begin() + 1, teeth.level->beta.end());
   const double height = teeth.level->law == Law::sawtooth ? std::abs(*lowest) : *highest - *lowest;
   return height > std::max(visible_change(fitted), teeth.level->sigma);

@@ -15,24 +15,12 @@
 #include <limits>
 
 #include <Eigen/Cholesky>
-#include <Eigen/Core>
 
 namespace oomdoctor {
 
 namespace {
 
 using Index = Eigen::Index;
-
-/// Sums over the first or the last values. `at` is the distance from that end, so that a short end keeps its digits.
-struct EndSums {
-  double weight = 0, at = 0, at_at = 0, y = 0, at_y = 0;
-
-  EndSums plus(double distance, double root, double rooted_y) const {
-    const double own = root * root, product = root * rooted_y;
-    return {weight + own, at + own * distance, at_at + own * distance * distance, y + product,
-            at_y + product * distance};
-  }
-};
 
 /// Sums of the products of a law's columns with each other and with y; the first column is the constant.
 template <int columns>
@@ -48,138 +36,6 @@ struct Products {
     return square_y - 2 * beta.dot(with_y) + beta.dot(with_each_other * beta);
   }
 };
-
-/// Evaluates the residual of one law at any theta. Keeps references to the rows.
-class Search {
- public:
-  Search(Law law, const WeightedRows& rows)
-      : law_(law),
-        u_(rows.u),
-        at_(Eigen::Map<const Eigen::ArrayXd>(rows.u.data(), static_cast<Index>(rows.u.size()))),
-        before_(rows.u.size() + 1),
-        after_(rows.u.size() + 1) {
-    const Eigen::Map<const Eigen::ArrayXd> root(rows.root.data(), at_.size()), y(rows.y.data(), at_.size());
-    weight_ = root * root;
-    weighted_y_ = root * y;
-    square_y_ = y.matrix().squaredNorm();
-    const std::size_t n = u_.size();
-    for (std::size_t i = 0; i < n; ++i) before_[i + 1] = before_[i].plus(u_[i], rows.root[i], rows.y[i]);
-    for (std::size_t i = n; i-- > 0;) after_[i] = after_[i + 1].plus(1 - u_[i], rows.root[i], rows.y[i]);
-  }
-
-  std::span<const double> u() const { return u_; }
-
-  /// The residual square sum of the law at this theta.
-  double rss(double theta) {
-    switch (law_) {
-      case Law::exponential:
-        column_ = ((theta * at_).exp() - 1) * (1 / std::expm1(theta));
-        return curve_rss();
-      case Law::logarithmic:
-        column_ = (1 + theta * at_).log() * (1 / std::log1p(theta));
-        return curve_rss();
-      case Law::saturating:
-        column_ = 1 - (at_ * (-1 / theta)).exp();
-        return curve_rss();
-      case Law::late:
-      case Law::ramp:
-      case Law::bend:
-        return knot_rss(theta, static_cast<std::size_t>(std::upper_bound(u_.begin(), u_.end(), theta) - u_.begin()));
-      default:
-        return jump_rss(static_cast<std::size_t>(std::lower_bound(u_.begin(), u_.end(), theta) - u_.begin()));
-    }
-  }
-
-  /// Finds both jumps of `two_steps` together. n is a few hundred at most.
-  std::vector<double> best_two_jumps() const;
-
-  /// The position between two values at which a jump may be.
-  double gap_before(std::size_t i) const { return (u_[i - 1] + u_[i]) / 2; }
-
-  /// The minimum number of values in a level.
-  std::size_t min_level() const { return u_.size() < 30 ? 2 : 3; }
-
- private:
-  double curve_rss() {
-    const EndSums& all = before_.back();
-    const double square = (weight_ * column_ * column_).sum(), sum = (weight_ * column_).sum();
-    Products<2> products;
-    products.with_each_other << all.weight, sum, sum, square;
-    products.with_y << all.y, (weighted_y_ * column_).sum();
-    return products.rss(square_y_);
-  }
-
-  /// `next` is the first value after the knot.
-  double knot_rss(double knot, std::size_t next) const {
-    const EndSums &all = before_.back(), &before = before_[next], &after = after_[next];
-    const double rest = 1 - knot;
-    // ramp column: a line from 0 to 1 up to the knot, then 1.
-    const double up = before.at / knot + after.weight, up_up = before.at_at / (knot * knot) + after.weight;
-    const double up_y = before.at_y / knot + after.y;
-    // late column: 0 up to the knot, then a line from 0 to 1, which is 1 minus the distance from the end.
-    const double late = after.weight - after.at / rest;
-    const double late_late = after.weight - 2 * after.at / rest + after.at_at / (rest * rest);
-    const double late_y = after.y - after.at_y / rest;
-    if (law_ == Law::bend) {
-      Products<3> products;
-      products.with_each_other << all.weight, up, late, up, up_up, late, late, late, late_late;
-      products.with_y << all.y, up_y, late_y;
-      return products.rss(square_y_);
-    }
-    Products<2> products;
-    if (law_ == Law::ramp)
-      products.with_each_other << all.weight, up, up, up_up;
-    else
-      products.with_each_other << all.weight, late, late, late_late;
-    products.with_y << all.y, law_ == Law::ramp ? up_y : late_y;
-    return products.rss(square_y_);
-  }
-
-  /// `first` is the first value after the jump.
-  double jump_rss(std::size_t first) const {
-    const EndSums &all = before_.back(), &after = after_[first];
-    if (law_ == Law::step) {
-      Products<2> products;
-      products.with_each_other << all.weight, after.weight, after.weight, after.weight;
-      products.with_y << all.y, after.y;
-      return products.rss(square_y_);
-    }
-    const double line = all.at - all.weight / 2, line_line = all.at_at - all.at + all.weight / 4;
-    const double line_after = after.weight / 2 - after.at;
-    Products<3> products;
-    products.with_each_other << all.weight, line, after.weight,  //
-        line, line_line, line_after,                             //
-        after.weight, line_after, after.weight;
-    products.with_y << all.y, all.at_y - all.y / 2, after.y;
-    return products.rss(square_y_);
-  }
-
-  Law law_;
-  std::span<const double> u_;
-  Eigen::ArrayXd at_, weight_, weighted_y_, column_;
-  double square_y_ = 0;
-  std::vector<EndSums> before_, after_;  ///< of the values before index i, and from i on
-};
-
-std::vector<double> Search::best_two_jumps() const {
-  const std::size_t n = u_.size(), min_level_size = min_level();
-  const auto gain = [](double sum, double weight) { return sum * sum / weight; };
-  std::vector<double> sum(n + 1), weight(n + 1), last(n + 1), total(n + 1);
-  for (std::size_t i = 0; i <= n; ++i) sum[i] = before_[i].y, weight[i] = before_[i].weight;
-  for (std::size_t i = 0; i < n; ++i) last[i] = gain(sum[n] - sum[i], weight[n] - weight[i]);
-  double max_gain = -1;
-  std::size_t first = n / 3, second = 2 * n / 3;
-  for (std::size_t i = min_level_size; i + 2 * min_level_size <= n; ++i) {
-    const double sum_i = sum[i], weight_i = weight[i], head = gain(sum_i, weight_i);
-    const std::size_t from = i + min_level_size, to = n - min_level_size;
-    // Compute all gains first and then the maximum: the compiler vectorises a loop without a running maximum.
-    for (std::size_t j = from; j <= to; ++j) total[j] = head + gain(sum[j] - sum_i, weight[j] - weight_i) + last[j];
-    const auto best = std::max_element(total.begin() + static_cast<std::ptrdiff_t>(from),
-                                       total.begin() + static_cast<std::ptrdiff_t>(to) + 1);
-    if (*best > max_gain) max_gain = *best, first = i, second = static_cast<std::size_t>(best - total.begin());
-  }
-  return {gap_before(first), gap_before(second)};
-}
 
 /// The values of theta to search.
 struct Range {
@@ -207,66 +63,183 @@ Range theta_range(Law law, std::span<const double> u) {
   }
 }
 
+}  // namespace
+
+LawSearch::EndSums LawSearch::EndSums::plus(double distance, double root, double rooted_y) const {
+  const double own = root * root, product = root * rooted_y;
+  return {weight + own, at + own * distance, at_at + own * distance * distance, y + product, at_y + product * distance};
+}
+
+LawSearch::LawSearch(const WeightedRows& rows)
+    : u_(rows.u),
+      at_(Eigen::Map<const Eigen::ArrayXd>(rows.u.data(), static_cast<Index>(rows.u.size()))),
+      before_(rows.u.size() + 1),
+      after_(rows.u.size() + 1) {
+  const Eigen::Map<const Eigen::ArrayXd> root(rows.root.data(), at_.size()), y(rows.y.data(), at_.size());
+  weight_ = root * root;
+  weighted_y_ = root * y;
+  square_y_ = y.matrix().squaredNorm();
+  const std::size_t n = u_.size();
+  for (std::size_t i = 0; i < n; ++i) before_[i + 1] = before_[i].plus(u_[i], rows.root[i], rows.y[i]);
+  for (std::size_t i = n; i-- > 0;) after_[i] = after_[i + 1].plus(1 - u_[i], rows.root[i], rows.y[i]);
+}
+
+/// The position between two values at which a jump may be.
+double LawSearch::gap_before(std::size_t i) const { return (u_[i - 1] + u_[i]) / 2; }
+
+/// The minimum number of values in a level.
+std::size_t LawSearch::min_level() const { return u_.size() < 30 ? 2 : 3; }
+
+double LawSearch::rss(Law law, double theta) {
+  switch (law) {
+    case Law::exponential:
+      column_ = ((theta * at_).exp() - 1) * (1 / std::expm1(theta));
+      return curve_rss();
+    case Law::logarithmic:
+      column_ = (1 + theta * at_).log() * (1 / std::log1p(theta));
+      return curve_rss();
+    case Law::saturating:
+      column_ = 1 - (at_ * (-1 / theta)).exp();
+      return curve_rss();
+    case Law::late:
+    case Law::ramp:
+    case Law::bend:
+      return knot_rss(law, theta);
+    default:
+      return jump_rss(law, theta);
+  }
+}
+
+double LawSearch::curve_rss() const {
+  const EndSums& all = before_.back();
+  const double square = (weight_ * column_ * column_).sum(), sum = (weight_ * column_).sum();
+  Products<2> products;
+  products.with_each_other << all.weight, sum, sum, square;
+  products.with_y << all.y, (weighted_y_ * column_).sum();
+  return products.rss(square_y_);
+}
+
+double LawSearch::knot_rss(Law law, double knot) const {
+  const auto next = static_cast<std::size_t>(std::upper_bound(u_.begin(), u_.end(), knot) - u_.begin());
+  const EndSums &all = before_.back(), &before = before_[next], &after = after_[next];
+  const double rest = 1 - knot;
+  // ramp column: a line from 0 to 1 up to the knot, then 1.
+  const double up = before.at / knot + after.weight, up_up = before.at_at / (knot * knot) + after.weight;
+  const double up_y = before.at_y / knot + after.y;
+  // late column: 0 up to the knot, then a line from 0 to 1, which is 1 minus the distance from the end.
+  const double late = after.weight - after.at / rest;
+  const double late_late = after.weight - 2 * after.at / rest + after.at_at / (rest * rest);
+  const double late_y = after.y - after.at_y / rest;
+  if (law == Law::bend) {
+    Products<3> products;
+    products.with_each_other << all.weight, up, late, up, up_up, late, late, late, late_late;
+    products.with_y << all.y, up_y, late_y;
+    return products.rss(square_y_);
+  }
+  Products<2> products;
+  if (law == Law::ramp)
+    products.with_each_other << all.weight, up, up, up_up;
+  else
+    products.with_each_other << all.weight, late, late, late_late;
+  products.with_y << all.y, law == Law::ramp ? up_y : late_y;
+  return products.rss(square_y_);
+}
+
+double LawSearch::jump_rss(Law law, double jump) const {
+  const auto first = static_cast<std::size_t>(std::lower_bound(u_.begin(), u_.end(), jump) - u_.begin());
+  const EndSums &all = before_.back(), &after = after_[first];
+  if (law == Law::step) {
+    Products<2> products;
+    products.with_each_other << all.weight, after.weight, after.weight, after.weight;
+    products.with_y << all.y, after.y;
+    return products.rss(square_y_);
+  }
+  const double line = all.at - all.weight / 2, line_line = all.at_at - all.at + all.weight / 4;
+  const double line_after = after.weight / 2 - after.at;
+  Products<3> products;
+  products.with_each_other << all.weight, line, after.weight,  //
+      line, line_line, line_after,                             //
+      after.weight, line_after, after.weight;
+  products.with_y << all.y, all.at_y - all.y / 2, after.y;
+  return products.rss(square_y_);
+}
+
 /// The minimum between `low` and `high` by golden-section search; 22 steps reduce the interval to 1/40,000.
-double search_golden_section(Search& search, double low, double high) {
+double LawSearch::search_golden_section(Law law, double low, double high) {
   constexpr double ratio = 0.6180339887498949;
   double a = high - ratio * (high - low), b = low + ratio * (high - low);
-  double at_a = search.rss(a), at_b = search.rss(b);
+  double at_a = rss(law, a), at_b = rss(law, b);
   for (int i = 0; i < 22; ++i) {
     if (at_a <= at_b) {
       high = b, b = a, at_b = at_a;
       a = high - ratio * (high - low);
-      at_a = search.rss(a);
+      at_a = rss(law, a);
     } else {
       low = a, a = b, at_a = at_b;
       b = low + ratio * (high - low);
-      at_b = search.rss(b);
+      at_b = rss(law, b);
     }
   }
   return at_a <= at_b ? a : b;
 }
 
-double find_smooth_theta(Search& search, Law law) {
+double LawSearch::find_smooth_theta(Law law) {
   constexpr int cells = 40;
-  const Range range = theta_range(law, search.u());
+  const Range range = theta_range(law, u_);
   const auto theta_at = [&](int i) {
     const double share = static_cast<double>(std::clamp(i, 0, cells)) / cells;
     return range.logarithmic ? range.low * std::pow(range.high / range.low, share)
                              : range.low + (range.high - range.low) * share;
   };
   int best = 0;
-  double min_level_size = std::numeric_limits<double>::infinity();
-  for (int i = 0; i <= cells; ++i) {
-    const double rss = search.rss(theta_at(i));
-    if (rss < min_level_size) min_level_size = rss, best = i;
-  }
-  return search_golden_section(search, theta_at(best - 1), theta_at(best + 1));
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i <= cells; ++i)
+    if (const double residual = rss(law, theta_at(i)); residual < least) least = residual, best = i;
+  return search_golden_section(law, theta_at(best - 1), theta_at(best + 1));
 }
 
 /// The best single jump (with or without a line): a hundred positions, then every position around the best.
-double find_jump(Search& search) {
-  const std::size_t n = search.u().size(), min_level = search.min_level(), stride = std::max<std::size_t>(1, n / 100);
-  double min_level_size = std::numeric_limits<double>::infinity();
+double LawSearch::find_jump(Law law) {
+  const std::size_t n = u_.size(), shortest = min_level(), stride = std::max<std::size_t>(1, n / 100);
+  double least = std::numeric_limits<double>::infinity();
   std::size_t best = n / 2;
   const auto try_all = [&](std::size_t from, std::size_t to, std::size_t by) {
-    for (std::size_t i = std::max(from, min_level); i <= std::min(to, n - min_level); i += by) {
-      const double rss = search.rss(search.gap_before(i));
-      if (rss < min_level_size) min_level_size = rss, best = i;
-    }
+    for (std::size_t i = std::max(from, shortest); i <= std::min(to, n - shortest); i += by)
+      if (const double residual = rss(law, gap_before(i)); residual < least) least = residual, best = i;
   };
-  try_all(min_level, n - min_level, stride);
+  try_all(shortest, n - shortest, stride);
   if (stride > 1) try_all(best - std::min(best, stride), best + stride, 1);
-  return search.gap_before(best);
+  return gap_before(best);
 }
 
-}  // namespace
+/// Finds both jumps of `two_steps` together. n is a few hundred at most.
+std::vector<double> LawSearch::find_two_jumps() const {
+  const std::size_t n = u_.size(), min_level_size = min_level();
+  const auto gain = [](double sum, double weight) { return sum * sum / weight; };
+  std::vector<double> sum(n + 1), weight(n + 1), last(n + 1), total(n + 1);
+  for (std::size_t i = 0; i <= n; ++i) sum[i] = before_[i].y, weight[i] = before_[i].weight;
+  for (std::size_t i = 0; i < n; ++i) last[i] = gain(sum[n] - sum[i], weight[n] - weight[i]);
+  double max_gain = -1;
+  std::size_t first = n / 3, second = 2 * n / 3;
+  for (std::size_t i = min_level_size; i + 2 * min_level_size <= n; ++i) {
+    const double sum_i = sum[i], weight_i = weight[i], head = gain(sum_i, weight_i);
+    const std::size_t from = i + min_level_size, to = n - min_level_size;
+    // Compute all gains first and then the maximum: the compiler vectorises a loop without a running maximum.
+    for (std::size_t j = from; j <= to; ++j) total[j] = head + gain(sum[j] - sum_i, weight[j] - weight_i) + last[j];
+    const auto best = std::max_element(total.begin() + static_cast<std::ptrdiff_t>(from),
+                                       total.begin() + static_cast<std::ptrdiff_t>(to) + 1);
+    if (*best > max_gain) max_gain = *best, first = i, second = static_cast<std::size_t>(best - total.begin());
+  }
+  return {gap_before(first), gap_before(second)};
+}
 
-std::vector<double> best_theta(Law law, const WeightedRows& rows) {
-  const bool jump = law == Law::step || law == Law::step_line;
-  if (!jump && law != Law::two_steps && !has_smooth_theta(law)) return {};
-  Search search(law, rows);
-  if (law == Law::two_steps) return search.best_two_jumps();
-  return {jump ? find_jump(search) : find_smooth_theta(search, law)};
+bool is_searched(Law law) {
+  return has_smooth_theta(law) || law == Law::step || law == Law::step_line || law == Law::two_steps;
+}
+
+std::vector<double> LawSearch::best_theta(Law law) {
+  if (law == Law::two_steps) return find_two_jumps();
+  return {has_smooth_theta(law) ? find_smooth_theta(law) : find_jump(law)};
 }
 
 }  // namespace oomdoctor

@@ -2,8 +2,11 @@
 // the coefficients.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
+
+#include <Eigen/Core>
 
 #include "growth/law.h"
 
@@ -15,8 +18,42 @@ struct WeightedRows {
   std::span<const double> u, root, y;
 };
 
-/// theta for the laws with one smooth or positional parameter or with two jumps; empty for other laws. Needs at least
-/// five rows.
-std::vector<double> best_theta(Law law, const WeightedRows& rows);
+/// True if a law has a theta that a search finds: one rate, knot or jump, or two jumps.
+bool is_searched(Law law);
+
+/// Searches theta of any law on one set of rows. The sums that all laws need are computed once. Keeps references to the
+/// rows, of which there are at least five.
+class LawSearch {
+ public:
+  explicit LawSearch(const WeightedRows& rows);
+
+  /// The theta of a searched law.
+  std::vector<double> best_theta(Law law);
+
+ private:
+  /// Sums over the first or the last values. `at` is the distance from that end, so that a short end keeps its digits.
+  struct EndSums {
+    double weight = 0, at = 0, at_at = 0, y = 0, at_y = 0;
+
+    EndSums plus(double distance, double root, double rooted_y) const;
+  };
+
+  /// The residual square sum of the law at this theta.
+  double rss(Law law, double theta);
+  double curve_rss() const;
+  double knot_rss(Law law, double knot) const;
+  double jump_rss(Law law, double jump) const;
+  double search_golden_section(Law law, double low, double high);
+  double find_smooth_theta(Law law);
+  double find_jump(Law law);
+  std::vector<double> find_two_jumps() const;
+  double gap_before(std::size_t i) const;
+  std::size_t min_level() const;
+
+  std::span<const double> u_;
+  Eigen::ArrayXd at_, weight_, weighted_y_, column_;
+  double square_y_ = 0;
+  std::vector<EndSums> before_, after_;  ///< of the values before index i, and from i on
+};
 
 }  // namespace oomdoctor

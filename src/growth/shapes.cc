@@ -374,21 +374,23 @@ std::vector<std::size_t> level_changes(const Points& points, double noise) {
   return changes;
 }
 
-std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_t>& changes) {
+std::optional<Fit> fit_levels(const Fitter& fitter, const std::vector<std::size_t>& changes) {
+  const Points& points = fitter.points();
   if (changes.empty()) return std::nullopt;
   std::vector<double> theta;
   const double origin = points.x.front(), width = points.x.back() - origin;
   for (const std::size_t i : changes) theta.push_back(((points.x[i - 1] + points.x[i]) / 2 - origin) / width);
   const Law law = theta.size() == 1 ? Law::step : theta.size() == 2 ? Law::two_steps : Law::stairs;
-  return fit_at(law, std::move(theta), points, false);
+  return fitter.fit_levels(law, std::move(theta));
 }
 
-Periodicity find_periodicity(const Points& points, const std::vector<std::size_t>& changes, bool sloping) {
+Periodicity find_periodicity(const Fitter& fitter, const std::vector<std::size_t>& changes, bool sloping) {
+  const Points& points = fitter.points();
   Periodicity teeth;
   if (points.size() < 8) return teeth;
   const auto consider = [&](Law law, const std::vector<double>& theta, std::optional<Fit>& best) {
     if (&best == &teeth.sloping && !sloping) return;
-    Fit fit = fit_at(law, theta, points);
+    Fit fit = fitter.fit_at(law, theta);
     if (!best || fit.score < best->score) best = std::move(fit);
   };
   if (const Tooth tooth = find_regular_tooth(points, changes); tooth.gain > 0) {
@@ -406,7 +408,8 @@ Periodicity find_periodicity(const Points& points, const std::vector<std::size_t
   return teeth;
 }
 
-std::optional<Fit> find_staircase(const Points& points, const std::vector<std::size_t>& changes) {
+std::optional<Fit> find_staircase(const Fitter& fitter, const std::vector<std::size_t>& changes) {
+  const Points& points = fitter.points();
   const std::size_t n = points.size();
   if (n < 8) return std::nullopt;
   const double origin = points.x.front(), width = points.x.back() - origin;
@@ -456,7 +459,7 @@ std::optional<Fit> find_staircase(const Points& points, const std::vector<std::s
     for (int i = -8; i <= 8; ++i) try_stairs(period * (1 + i * interval));
   }
   if (best.gain <= 0) return std::nullopt;
-  return fit_at(Law::staircase, {best.period, best.offset}, points);
+  return fitter.fit_at(Law::staircase, {best.period, best.offset});
 }
 
 Points in_whole_periods(const Points& points, std::size_t max_count) {

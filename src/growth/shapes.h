@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "growth/fit.h"
+#include "growth/fitter.h"
 
 namespace oomdoctor {
 
@@ -20,7 +20,7 @@ std::vector<std::size_t> level_changes(const Points& points, double noise);
 double noise_of(const Points& points);
 
 /// Fits the step, two steps or stairs with the given changes; nullopt without changes.
-std::optional<Fit> fit_levels(const Points& points, const std::vector<std::size_t>& changes);
+std::optional<Fit> fit_levels(const Fitter& fitter, const std::vector<std::size_t>& changes);
 
 /// The best periodic laws, one with a level floor and one with a sloping floor. Both are absent if nothing suggests a
 /// period.
@@ -30,11 +30,11 @@ struct Periodicity {
 
 /// Finds the periodic laws. `changes` of level are a hint, because stairs may be periodic (a staircase is a line minus
 /// a sawtooth). `sloping` requests the second law.
-Periodicity find_periodicity(const Points& points, const std::vector<std::size_t>& changes, bool sloping = true);
+Periodicity find_periodicity(const Fitter& fitter, const std::vector<std::size_t>& changes, bool sloping = true);
 
 /// Finds the best equal stairs at equal distances. For a long series `changes` is a hint. nullopt for fewer than three
 /// stairs.
-std::optional<Fit> find_staircase(const Points& points, const std::vector<std::size_t>& changes);
+std::optional<Fit> find_staircase(const Fitter& fitter, const std::vector<std::size_t>& changes);
 
 /// Thins to about `max_count` points. If a block would blur a short period, blocks span whole periods.
 Points in_whole_periods(const Points& points, std::size_t max_count);

@@ -268,10 +268,12 @@ std::vector<std::vector<std::size_t>> group_by_path(const std::vector<std::strin
   return jobs;
 }
 
-std::vector<std::optional<std::size_t>> find_jobs_of_records(const std::vector<LogIdentity>& jobs) {
+JobSpan span_of(const LogIdentity& job) { return {job.ran, job.record && job.job.empty(), job.period}; }
+
+std::vector<std::optional<std::size_t>> find_jobs_of_records(const std::vector<JobSpan>& jobs) {
   std::vector<std::optional<std::size_t>> owners(jobs.size());
   for (std::size_t record = 0; record < jobs.size(); ++record) {
-    if (jobs[record].ran || !jobs[record].record || !jobs[record].job.empty()) continue;
+    if (jobs[record].ran || !jobs[record].unnamed_record) continue;
     std::size_t fitting = 0;
     for (std::size_t job = 0; job < jobs.size(); ++job)
       if (jobs[job].ran && jobs[record].period.overlaps(jobs[job].period)) owners[record] = job, ++fitting;

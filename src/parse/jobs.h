@@ -44,8 +44,17 @@ std::vector<std::vector<std::size_t>> group_by_job(const std::vector<LogIdentity
 /// are in the order of their first logs.
 std::vector<std::vector<std::size_t>> group_by_path(const std::vector<std::string>& paths);
 
+/// The properties of a job by which a record of its machine finds it. Much smaller than a LogIdentity, because a survey
+/// keeps them for every job.
+struct JobSpan {
+  bool ran = false;             ///< as in LogIdentity
+  bool unnamed_record = false;  ///< a record of a machine, without a job number
+  Period period = {};
+};
+JobSpan span_of(const LogIdentity& job);
+
 /// For each job that consists of a machine's records alone: the index of the only other job that overlaps it in time.
 /// nullopt for all other jobs, and for a record of no job or of several.
-std::vector<std::optional<std::size_t>> find_jobs_of_records(const std::vector<LogIdentity>& jobs);
+std::vector<std::optional<std::size_t>> find_jobs_of_records(const std::vector<JobSpan>& jobs);
 
 }  // namespace oomdoctor

@@ -24,7 +24,7 @@ class Assembler {
   Assembler(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis)
       : scan_(scan), analysis_(analysis), diagnosis_(diagnosis) {}
 
-  Report report() {
+  Report report(bool all_series) {
     Report r;
     for (const Input& i : scan_.inputs)
       r.inputs.push_back({i.path, i.kind, i.bytes, i.lines, i.compression, i.truncated});
@@ -32,15 +32,8 @@ class Assembler {
       r.settings.push_back({name, setting.value, location(setting.evidence)});
     for (std::size_t i = 0; i < scan_.incidents.size(); ++i) r.incidents.push_back(incident(i));
     r.more_incidents = scan_.more_incidents;
-    for (std::size_t i = 0; i < scan_.series.size(); ++i) {
-      if (scan_.series[i].metric == Metric::input_length)
-        r.input_lengths.push_back(series(i));
-      else if (scan_.series[i].followed())
-        r.series.push_back(series(i));
-      else
-        ++r.more_series;
-    }
-    r.more_series += scan_.more_series;
+    r.verdict = decide_verdict(analysis_, diagnosis_);
+    if (all_series || headline_may_name_series(r.verdict.outcome)) add_series(r);
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
     for (const ReportCause& cause : diagnosis_.causes)
       if (cause.probability > 0) r.causes.push_back(cited(cause));
@@ -56,7 +49,6 @@ class Assembler {
       for (const Note& n : *notes)
         r.notes.push_back(
             {std::string(to_string(n.severity)), n.text, n.at ? std::optional(location(*n.at)) : std::nullopt});
-    r.verdict = decide_verdict(analysis_, diagnosis_);
     if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
     if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);
     r.verdict.headline = headline(scan_, analysis_, r);
@@ -89,6 +81,8 @@ class Assembler {
   }
 
  private:
+  const Incident* primary() const { return analysis_.primary ? &scan_.incidents[*analysis_.primary] : nullptr; }
+
   Location location(const Evidence& e) const {
     Location at;
     at.path = scan_.inputs.at(static_cast<std::size_t>(e.span.source)).path;
@@ -227,6 +221,18 @@ class Assembler {
     return out;
   }
 
+  void add_series(Report& r) const {
+    for (std::size_t i = 0; i < scan_.series.size(); ++i) {
+      if (scan_.series[i].metric == Metric::input_length)
+        r.input_lengths.push_back(series(i));
+      else if (scan_.series[i].followed())
+        r.series.push_back(series(i));
+      else
+        ++r.more_series;
+    }
+    r.more_series += scan_.more_series;
+  }
+
   static std::int64_t round_to_integer(double v) { return whole_number(std::round(v)); }
 
   ReportSeries series(std::size_t index) const {
@@ -276,7 +282,7 @@ class Assembler {
       r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step,
                                 stage.first_value, stage.last_value, stage.slope});
     for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
-    if (t.forecast)
+    if (t.forecast && !is_contradicted(*t.forecast, s, primary()))
       r.trend.forecast = ReportForecast{round_to_integer(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
                                         t.forecast->step_high, t.forecast->beyond_data};
     return r;
@@ -324,7 +330,7 @@ class Assembler {
 Report assemble(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis,
                 const AssembleOptions& options) {
   Assembler assembler(scan, analysis, diagnosis);
-  Report report = assembler.report();
+  Report report = assembler.report(options.series);
   if (options.trace) report.trace = assembler.trace();
   if (!options.why_not.empty())
     for (const ReportCause& cause : diagnosis.causes)

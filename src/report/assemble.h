@@ -12,6 +12,7 @@ namespace oomdoctor {
 struct AssembleOptions {
   std::string why_not;  ///< a cause id: fills Report::why_not; "" for none
   bool trace = false;   ///< fills Report::trace
+  bool series = true;   ///< false: only the series that the headline may name, without computing other trends
 };
 
 /// A pure function of its arguments. `analysis` and `diagnosis` must belong to `scan`: the report uses their indices.

@@ -192,6 +192,10 @@ class Headline {
 
 }  // namespace
 
+bool headline_may_name_series(Outcome outcome) {
+  return outcome == Outcome::no_oom || outcome == Outcome::at_risk || outcome == Outcome::possible_oom;
+}
+
 std::string headline(const ScanResult& scan, const Analysis& analysis, const Report& report) {
   return Headline(scan, analysis, report).text();
 }

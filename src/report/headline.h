@@ -10,6 +10,9 @@
 
 namespace oomdoctor {
 
+/// False if a headline of this outcome names no series but the one that the facts are about.
+bool headline_may_name_series(Outcome outcome);
+
 /// The headline of the verdict. `report` is complete except for it and for `runs`.
 std::string headline(const ScanResult& scan, const Analysis& analysis, const Report& report);
 

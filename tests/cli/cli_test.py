@@ -15,6 +15,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import published_models
@@ -496,6 +497,25 @@ class ManyLogs(Case):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         (self.folder / name).write_text(done.stdout)
         return name
+
+    def test_a_long_reading_shows_its_rate_and_the_time_left(self):
+        for name in ("slow_1.log", "slow_2.log"):
+            os.mkfifo(self.folder / name)
+        ours, theirs = pseudo_terminal.opened()
+        self.addCleanup(os.close, ours)
+        words = ["analyze", "--jobs", "1", "fine.log", "slow_1.log", "slow_2.log"]
+        with subprocess.Popen([BINARY, *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=theirs) as running:
+            os.close(theirs)
+            with open(self.folder / "slow_1.log", "w") as first:  # waits until the program reads it
+                time.sleep(1.2)  # a reading of less than a second shows nothing
+                first.write(HEALTHY)
+            text = ""
+            while " left" not in text:
+                text += os.read(ours, 4096).decode()
+            (self.folder / "slow_2.log").write_text(HEALTHY)
+            self.assertEqual(running.wait(60), 0)
+        self.assertRegex(text, r"read 2 of 3 logs, \d\.\d per second, \d+ s left")
 
     def test_logs_are_read_in_the_order_of_their_numbers(self):
         paths = [x["path"] for x in json.loads(self.report("analyze", "run"))["inputs"]]
@@ -1344,6 +1364,28 @@ class Surveys(Case):
         self.assertEqual(rows, [(3, 10800.0, "2025-03-03 13:00:00")])
         undated = database.execute("select count(*) from jobs where ended_at is null").fetchone()
         self.assertEqual(undated, (3,))
+
+    def test_the_memory_of_a_survey_is_a_few_kilobytes_a_job(self):
+        def peak(jobs):
+            """Kilobytes."""
+            folder = self.folder / f"{jobs}_jobs"
+            for number in range(jobs):
+                (folder / str(number)).mkdir(parents=True)
+                (folder / str(number) / "train.log").write_text(FAILED.replace("4712", str(number)))
+            with open(os.devnull, "w") as nowhere:
+                child = subprocess.Popen([BINARY, "survey", folder, "--jobs", "2", "--format", "jsonl"], stdout=nowhere)
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0)
+            return usage.ru_maxrss
+
+        few, many = peak(200), peak(1400)
+        self.assertLess(many - few, 1200 * 8)  # 20,000 jobs in 160 MB
+
+    def test_the_lines_do_not_depend_on_the_number_of_threads(self):
+        one = self.survey("jobs", "--format", "jsonl", "--jobs", "1")
+        for threads in ("2", "3", "7"):
+            self.assertEqual(self.survey("jobs", "--format", "jsonl", "--jobs", threads), one)
 
     def test_parts_give_the_same_survey(self):
         for task, logs in enumerate((["jobs/0", "jobs/slurm-4711.out"], ["jobs/1", "jobs/2"],

@@ -85,6 +85,30 @@ TEST_CASE("a truncated log is read to its end", "[law]") {
   }
 }
 
+TEST_CASE("facts do not depend on the trends that were computed before them", "[law]") {
+  const Scanner scanner(all_parsers());
+  AnalysisOptions as_needed;
+  as_needed.all_trends = false;
+  std::size_t spared = 0;
+  for (const auto& path : testing::sample_logs()) {
+    CAPTURE(testing::sample_name(path));
+    std::vector<Source> sources;
+    sources.push_back(Source::of_text("log", testing::read_file(path)));
+    const ScanResult scan = scanner.scan(sources);
+    const Analysis all = analyse(scan, {}), few = analyse(scan, as_needed);
+    for (std::size_t i = 0; i < few.trends.size(); ++i) spared += !few.trends.is_computed(i);
+    CHECK(few.main_series == all.main_series);
+    CHECK(few.notes.size() == all.notes.size());
+    REQUIRE(few.facts.all().size() == all.facts.all().size());
+    for (const auto& [name, fact] : all.facts.all()) {
+      CAPTURE(name);
+      CHECK(fact_text(*find_fact_spec(name), fact.value) ==
+            fact_text(*find_fact_spec(name), few.facts.find(name)->value));
+    }
+  }
+  CHECK(spared > 100);
+}
+
 TEST_CASE("every parser is used by a sample", "[law]") {
   std::set<std::string> seen;
   for (const auto& path : testing::sample_logs())

@@ -1,4 +1,4 @@
-#include "growth/fit.h"
+#include "growth/fitter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -333,4 +333,46 @@ TEST_CASE("autocorrelated noise gives the same solution as whitening the rows di
     CHECK(squares(fit.beta[0] + by, fit.beta[1]) > lower_bound);
     CHECK(squares(fit.beta[0], fit.beta[1] + by) > lower_bound);
   }
+}
+
+TEST_CASE("a fitter gives each law the fit that the law gets by itself") {
+  const Points points = drawn(80, [](double u) { return 20 + 3 * u + 0.4 * std::sin(40 * u) + (u > 0.6 ? 2 : 0); });
+  Fitter fitter(points);
+  for (const Law law : {Law::step, Law::constant, Law::exponential, Law::bend, Law::two_steps, Law::linear, Law::late,
+                        Law::logarithmic, Law::step_line, Law::saturating, Law::ramp, Law::quadratic}) {
+    CAPTURE(to_string(law));
+    const Fit shared = fitter.fit(law), own = fit_law(law, points);
+    CHECK(shared.score == own.score);
+    CHECK(shared.theta == own.theta);
+    CHECK(shared.beta == own.beta);
+    CHECK(shared.covariance == own.covariance);
+  }
+}
+
+TEST_CASE("levels are the means of their values, as in a fit with a column for each") {
+  Points points = drawn(120, [](double u) { return 20 + std::floor(u * 9.5) + 0.1 * std::sin(900 * u); });
+  for (std::size_t i = 0; i < points.size(); ++i) points.weight[i] = 1 + static_cast<double>(i % 3);
+  std::vector<double> changes;
+  for (int k = 1; k < 10; ++k) changes.push_back(k / 9.5);
+  const Fitter fitter(points);
+  const Fit sums = fitter.fit_levels(Law::stairs, changes), matrix = fitter.fit_at(Law::stairs, changes, false);
+  CHECK(sums.score == Approx(matrix.score).epsilon(1e-9));
+  CHECK(sums.sigma == Approx(matrix.sigma).epsilon(1e-9));
+  CHECK(sums.parameters == matrix.parameters);
+  REQUIRE(sums.beta.size() == 10);
+  for (std::size_t k = 0; k < sums.beta.size(); ++k) CHECK(sums.beta[k] == Approx(matrix.beta[k]).epsilon(1e-9));
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    CHECK(sums.residuals[i] == Approx(matrix.residuals[i]).margin(1e-9));
+    CHECK(sums.error_at(points.x[i]) == Approx(matrix.error_at(points.x[i])).epsilon(1e-6));
+  }
+  CHECK(sums.error_of_rise(points.x.front(), points.x.back()) ==
+        Approx(matrix.error_of_rise(points.x.front(), points.x.back())).epsilon(1e-6));
+}
+
+TEST_CASE("a level may be empty") {
+  const Points points = drawn(20, [](double u) { return u < 0.5 ? 3 : 7; });
+  const Fit fit = Fitter(points).fit_levels(Law::two_steps, {0.5, 0.51});
+  CHECK(fit.at(points.x.front()) == Approx(3));
+  CHECK(fit.at(points.x.back()) == Approx(7));
+  for (const double variance : fit.covariance) CHECK(std::isfinite(variance));
 }

@@ -66,7 +66,7 @@ TEST_CASE("equal stairs have the distance at which they were built", "[shapes]")
   for (const int period : {5, 8, 13}) {
     CAPTURE(period);
     const Points points = made(90, 0.03, [&](int i) { return 20 + 0.5 * (i / period); });
-    const auto fit = find_staircase(points, {});
+    const auto fit = find_staircase(Fitter(points), {});
     REQUIRE(fit);
     CHECK(fit->law == Law::staircase);
     CHECK(period_in_values(*fit, points) == Approx(period).epsilon(0.02));
@@ -78,26 +78,27 @@ TEST_CASE("equal stairs have the distance at which they were built", "[shapes]")
   const Points points = made(700, 0.03, [](int i) { return 20 + 0.5 * (i / 70); });
   Indices changes;
   for (std::size_t i = 70; i < 700; i += 70) changes.push_back(i);
-  const auto fit = find_staircase(points, changes);
+  const auto fit = find_staircase(Fitter(points), changes);
   REQUIRE(fit);
   CHECK(period_in_values(*fit, points) == Approx(70).epsilon(0.01));
-  CHECK_FALSE(find_staircase(made(7, 0.03, [](int i) { return 20.0 + i / 2; }), {}));
+  const Points short_stairs = made(7, 0.03, [](int i) { return 20.0 + i / 2; });
+  CHECK_FALSE(find_staircase(Fitter(short_stairs), {}));
 }
 
 TEST_CASE("regular releases have the period at which they were made", "[shapes]") {
   for (const int period : {7, 12}) {
     CAPTURE(period);
     const Points level = made(90, 0.05, [&](int i) { return 20 + 0.3 * (i % period); });
-    const Periodicity found = find_periodicity(level, {});
+    const Periodicity found = find_periodicity(Fitter(level), {});
     REQUIRE(found.level);
     CHECK(period_in_values(*found.level, level) == Approx(period).epsilon(0.02));
     CHECK(found.level->sigma < 0.1);
 
     const Points rising = made(90, 0.05, [&](int i) { return 20 + 0.3 * (i % period) + 0.05 * i; });
-    const Periodicity sloping = find_periodicity(rising, {});
+    const Periodicity sloping = find_periodicity(Fitter(rising), {});
     REQUIRE(sloping.sloping);
     CHECK(period_in_values(*sloping.sloping, rising) == Approx(period).epsilon(0.02));
     CHECK(sloping.sloping->sigma < 0.1);
-    CHECK_FALSE(find_periodicity(rising, {}, false).sloping);
+    CHECK_FALSE(find_periodicity(Fitter(rising), {}, false).sloping);
   }
 }

@@ -29,7 +29,7 @@ std::int64_t check(const Survey& all) {
   std::int64_t logs = 0, failed = 0, dated = all.undated;
   for (const SurveyJob& job : all.jobs) {
     logs += job.logs;
-    failed += is_memory_failure(job.outcome);
+    failed += is_memory_failure(job);
     demand(job.lost_seconds.has_value() == !job.lost_since.empty());
     demand(std::isfinite(job.lost_seconds.value_or(0)) && job.lost_seconds.value_or(0) >= 0);
   }
