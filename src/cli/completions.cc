@@ -13,13 +13,13 @@ namespace oomdoctor::cli {
 namespace {
 
 /// The values that an option's argument accepts.
-enum class Kind { choices, file, folder, report, anything };
+enum class ArgumentKind { choices, file, folder, report, anything };
 
-Kind kind_of(const CommandSpec& command, const OptionSpec& option) {
-  if (!choices_of(command, option).empty()) return Kind::choices;
-  if (option.argument == "FILE") return Kind::file;
-  if (option.argument == "DIR") return Kind::folder;
-  return option.argument == "FORMAT=PATH" ? Kind::report : Kind::anything;
+ArgumentKind kind_of(const CommandSpec& command, const OptionSpec& option) {
+  if (!choices_of(command, option).empty()) return ArgumentKind::choices;
+  if (option.argument == "FILE") return ArgumentKind::file;
+  if (option.argument == "DIR") return ArgumentKind::folder;
+  return option.argument == "FORMAT=PATH" ? ArgumentKind::report : ArgumentKind::anything;
 }
 
 bool takes_ids(const CommandSpec& command) { return command.usage.starts_with("ID"); }
@@ -66,19 +66,19 @@ std::string bash_branches(const CommandSpec& command) {
     if (option->argument.empty()) continue;
     const std::string label = fmt::format("    '{} --{}')", command.name, option->name);
     switch (kind_of(command, *option)) {
-      case Kind::choices:
+      case ArgumentKind::choices:
         text += fmt::format("{} words='{}' ;;\n", label, joined(choices_of(command, *option)));
         break;
-      case Kind::file:
+      case ArgumentKind::file:
         text += fmt::format("{} files=-f ;;\n", label);
         break;
-      case Kind::folder:
+      case ArgumentKind::folder:
         text += fmt::format("{} files=-d ;;\n", label);
         break;
-      case Kind::report:
+      case ArgumentKind::report:
         text += fmt::format("{} words='{}' ;;\n", label, report_words(command));
         break;
-      case Kind::anything:
+      case ArgumentKind::anything:
         text += fmt::format("{} ;;\n", label);
     }
   }
@@ -143,19 +143,19 @@ std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
   const std::string message = option.argument.empty() ? "" : fmt::format(":{}", option.argument);
   spec += message;
   switch (kind_of(command, option)) {
-    case Kind::choices:
+    case ArgumentKind::choices:
       spec += fmt::format(":({})", joined(choices_of(command, option)));
       break;
-    case Kind::file:
+    case ArgumentKind::file:
       spec += ":_files";
       break;
-    case Kind::folder:
+    case ArgumentKind::folder:
       spec += ":_files -/";
       break;
-    case Kind::report:
+    case ArgumentKind::report:
       spec += ": _oomdoctor_output " + report_words(command);
       break;
-    case Kind::anything:
+    case ArgumentKind::anything:
       spec += option.argument.empty() ? "" : ": ";
   }
   if (!option.letter) return zsh_quoted(spec);
@@ -200,19 +200,19 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
       fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}' -l {}", command.name, option.name);
   if (option.letter) line += fmt::format(" -s {}", option.letter);
   switch (kind_of(command, option)) {
-    case Kind::choices:
+    case ArgumentKind::choices:
       line += fmt::format(" -x -a {}", fish_quoted(joined(choices_of(command, option))));
       break;
-    case Kind::file:
+    case ArgumentKind::file:
       line += " -r -F";
       break;
-    case Kind::folder:
+    case ArgumentKind::folder:
       line += " -x -a '(__fish_complete_directories)'";
       break;
-    case Kind::report:
+    case ArgumentKind::report:
       line += fmt::format(" -r -F -a {}", fish_quoted(report_words(command)));
       break;
-    case Kind::anything:
+    case ArgumentKind::anything:
       line += option.argument.empty() ? "" : " -x";
   }
   return fmt::format("{} -d {}\n", line, fish_quoted(option.description));

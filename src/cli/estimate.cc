@@ -52,7 +52,7 @@ MemoryEstimate estimate_memory(const EstimateRequest& request) {
   if (fits(estimate.budget, capacity)) return estimate;
   estimate.plan = compute_plan(request.model, request.run, capacity);
   check_range(estimate.plan->budget);
-  if (request.run.work == Work::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
+  if (request.run.work == RunKind::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
   return estimate;
 }
 

@@ -25,10 +25,10 @@ namespace {
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
-const Choices<Work> works = {{"train", Work::training},
-                             {"evaluate", Work::evaluation},
-                             {"generate", Work::generation},
-                             {"inference", Work::generation}};
+const Choices<RunKind> works = {{"train", RunKind::training},
+                             {"evaluate", RunKind::evaluation},
+                             {"generate", RunKind::generation},
+                             {"inference", RunKind::generation}};
 const Choices<Precision> precisions = {{"fp32", Precision::fp32},
                                        {"amp", Precision::autocast},
                                        {"mixed", Precision::mixed},
@@ -139,7 +139,7 @@ Image read_image(const std::string& text) {
 }
 
 void read_run(const Arguments& arguments, RunShape& run) {
-  run.work = choice(arguments, "task", works).value_or(Work::training);
+  run.work = choice(arguments, "task", works).value_or(RunKind::training);
   run.batch = read_option(arguments, "batch", size_limits::samples);
   run.sequence = read_option(arguments, "seq", size_limits::tokens);
   run.accumulation = read_option(arguments, "accumulation", size_limits::samples);
@@ -174,7 +174,7 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
   if (run.image_tokens == 0) run.image_tokens = of_config;
   if (model.patch == 0) return;
   if (!run.sequence) run.sequence = 1;
-  if (run.work == Work::generation) run.work = Work::evaluation;
+  if (run.work == RunKind::generation) run.work = RunKind::evaluation;
 }
 
 /// Throws Error if the options describe no model or contradict each other.
@@ -187,7 +187,7 @@ void check(const ModelShape& model, const RunShape& run) {
   if (run.offload_parameters && run.zero_stage < 3)
     throw Error("--offload all needs --zero 3", "",
                 "the other stages can only offload the optimizer: --offload optimizer");
-  if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == Work::training)
+  if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == RunKind::training)
     throw Error("quantized weights cannot be trained", "", "train adapters instead: --lora-rank 16");
 }
 
@@ -202,7 +202,7 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
   if (model.patch > 0) assumed.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
   fill(run.attention, Attention::flash, "SDPA or FlashAttention");
-  if (run.work != Work::training) {
+  if (run.work != RunKind::training) {
     fill(run.precision, Precision::pure_16bit, "16-bit weights");
     return assumed;
   }
@@ -235,8 +235,8 @@ std::string model_words(const ModelShape& model) {
 }
 
 std::string run_words(const RunShape& run) {
-  std::string text = run.work == Work::training     ? "training"
-                     : run.work == Work::evaluation ? "evaluation"
+  std::string text = run.work == RunKind::training     ? "training"
+                     : run.work == RunKind::evaluation ? "evaluation"
                                                     : "generation";
   text += fmt::format(", {} × ", *run.batch);
   text += run.sequence ? fmt::format("{} tokens", *run.sequence + run.image_tokens) : "an unknown number of tokens";
@@ -253,7 +253,7 @@ std::string run_words(const RunShape& run) {
 /// Distributes the samples of a step over passes so that their number is exact. Without --batch, a pass has one sample.
 /// Throws Error if they cannot be divided.
 void split_samples(i64 samples, RunShape& run) {
-  if (run.accumulation || run.work != Work::training)
+  if (run.accumulation || run.work != RunKind::training)
     throw Error("--global-batch already sets the accumulation: drop --accumulation, and --task inference", "");
   const i64 ranks = run.data_parallel.value_or(1), of_rank = samples / ranks, batch = run.batch.value_or(1);
   if (samples % ranks != 0)

@@ -19,7 +19,7 @@ constexpr int max_depth = 8;
 /// Logs of one run were last written within this time.
 constexpr auto max_age_difference = std::chrono::minutes(10);
 
-struct Candidate {
+struct FoundLog {
   std::string path;
   fs::file_time_type written;
 };
@@ -35,9 +35,9 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   return entries;
 }
 
-class Search {
+class LogSearch {
  public:
-  std::vector<Candidate> found;
+  std::vector<FoundLog> found;
 
   /// Collects the logs of a folder, and of its subfolders down to `depth` levels.
   void visit(const fs::path& folder, int depth) {
@@ -80,7 +80,7 @@ bool is_of_torchrun(const fs::path& folder) {
 
 std::vector<std::string> find_logs() {
   constexpr const char* usual[] = {"log", "logs", "slurm_logs", "lightning_logs", "outputs", "wandb/latest-run/files"};
-  Search search;
+  LogSearch search;
   search.visit(".", 0);
   for (const char* folder : usual)
     if (std::error_code error; !fs::is_symlink(folder, error)) search.visit(folder, max_depth);
@@ -98,7 +98,7 @@ std::vector<std::string> find_logs() {
         "no log found", "",
         "searched for *.log, *.out, *.err and outputs of schedulers here, in log/, logs/ and torchrun's folders; pass "
         "one: oomdoctor ci train.log");
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+  std::sort(found.begin(), found.end(), [](const FoundLog& a, const FoundLog& b) {
     return a.written != b.written ? a.written > b.written : natural_less(a.path, b.path);
   });
   std::vector<std::string> paths;

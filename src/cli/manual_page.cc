@@ -54,13 +54,13 @@ std::string quoted(std::string text) {
   return '"' + text + '"';
 }
 
-struct Entry {
+struct ManualEntry {
   std::string_view term, description;
 };
 
-void add_entries(std::string& page, std::string_view title, const std::vector<Entry>& entries) {
+void add_entries(std::string& page, std::string_view title, const std::vector<ManualEntry>& entries) {
   page += fmt::format(".SH {}\n", quoted(std::string(title)));
-  for (const Entry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
+  for (const ManualEntry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
 }
 
 std::string spelling_of(const OptionSpec& option) {
@@ -116,7 +116,7 @@ std::string manual_page() {
               "network.");
   add_commands(page);
   add_options(page);
-  std::vector<Entry> formats;
+  std::vector<ManualEntry> formats;
   for (const OutputFormat& format : output_formats()) formats.push_back({format.name, format.description});
   add_entries(page, "OUTPUT FORMATS", formats);
   add_entries(page, "EXIT STATUS",

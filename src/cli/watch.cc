@@ -74,7 +74,7 @@ std::string utc_now() {
 }
 
 /// Something that failed is tried again after a pause, which doubles with each failure.
-class Retry {
+class Backoff {
  public:
   bool is_due() const { return Clock::now() >= next_; }
   Clock::time_point next() const { return next_; }
@@ -82,7 +82,7 @@ class Retry {
     next_ = after(pause_);
     pause_ = std::min(2 * pause_, longest_retry);
   }
-  void succeeded() { *this = Retry(); }
+  void succeeded() { *this = Backoff(); }
 
  private:
   Seconds pause_ = first_retry;
@@ -377,7 +377,7 @@ class Watch {
   std::string problem_;         ///< what it could not do
   std::int64_t being_judged_ = 0, judged_bytes_ = 0, failed_bytes_ = -1;
   Clock::time_point next_judgement_{}, next_line_{}, answer_by_{};
-  Retry retry_, hook_retry_;
+  Backoff retry_, hook_retry_;
   std::string outcome_;
   bool interrupted_ = false, job_ended_ = false, shown_ = false;
   bool more_to_read_ = false, caught_up_ = false;

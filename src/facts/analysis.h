@@ -16,12 +16,12 @@ namespace oomdoctor {
 
 /// The memory breakdown of the GPU, or of the limit of a group. The sum of `shares` plus `unexplained` is `capacity`.
 struct Account {
-  struct Part {
+  struct AccountPart {
     std::string label;
     Bytes size;
   };
   Bytes capacity;
-  std::vector<Part> shares;
+  std::vector<AccountPart> shares;
   Bytes unexplained;  ///< may be negative, if the driver lets a process have more than there is
 };
 

@@ -39,10 +39,10 @@ void resolve_trainer(const ScanResult& scan, const Incident* incident, Facts& fa
 }
 
 void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
-  struct Mark {
+  struct FrameworkFile {
     std::string_view fact, file;
   };
-  static constexpr auto marks = std::to_array<Mark>({{"framework.trainer", "/transformers/trainer"},
+  static constexpr auto marks = std::to_array<FrameworkFile>({{"framework.trainer", "/transformers/trainer"},
                                                      {"framework.trainer", "/trl/trainer/"},
                                                      {"framework.trainer", "transformers/trainer.py"},
                                                      {"framework.huggingface", "/transformers/"},
@@ -56,7 +56,7 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
   if (incident != nullptr)
     for (const Frame& f : incident->oom.frames) {
       const std::string file = with_slashes(f.file);
-      for (const Mark& m : marks)
+      for (const FrameworkFile& m : marks)
         if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
     }
   const auto parsed = [&](std::string_view fact, std::string_view parser) {

@@ -25,14 +25,14 @@ constexpr auto phase_ids =
                                      "evaluation", "generation", "checkpoint_save", "checkpoint_load", "data_loading"});
 
 /// A function name or a part of one, and the phase that it shows.
-struct Word {
+struct PhaseWord {
   std::string_view phase;
   std::string_view word;
 };
 
 /// Function names (complete, or the part after the last dot) and their phases. The first entry that matches any frame
 /// decides.
-constexpr auto functions = std::to_array<Word>({
+constexpr auto functions = std::to_array<PhaseWord>({
     {"checkpoint_save", "save_checkpoint"},
     {"checkpoint_save", "_save_checkpoint"},
     {"checkpoint_save", "save_pretrained"},
@@ -74,7 +74,7 @@ constexpr auto functions = std::to_array<Word>({
 });
 
 /// Moments of an inference engine's start or wake-up, which are no training phases.
-constexpr auto moments = std::to_array<Word>({
+constexpr auto moments = std::to_array<PhaseWord>({
     {"wake_up", "wake_up"},
     {"wake_up", "resume_memory_occupation"},
     {"wake_up", "create_and_map"},
@@ -218,7 +218,7 @@ const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& in
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
   if (frames.empty()) return "";
-  for (const Word& w : functions)
+  for (const PhaseWord& w : functions)
     for (const Frame& f : frames)
       if (f.function == w.word || f.function.ends_with("." + std::string(w.word))) {
         if (w.phase == "generation" && f.function == "decode" && !contains(f.file, "vae") && !contains(f.code, "vae"))
@@ -257,7 +257,7 @@ bool was_for_cache(const ScanResult& scan, const Incident& incident) {
 
 std::string find_moment(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
-  for (const Word& w : moments)
+  for (const PhaseWord& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
   const bool captures = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {

@@ -223,7 +223,7 @@ std::size_t find_start_of_work(const StageMap& map, const Points& clean, bool on
 Approach measure_approach(const StageMap& map, const Points& clean, const std::vector<std::size_t>& work) {
   const auto level_at = [&](std::size_t value) {
     const auto part = std::find_if(map.parts().begin(), map.parts().end(),
-                                   [&](const StageMap::Part& p) { return value < p.segment.end; });
+                                   [&](const StageMap::StagedSegment& p) { return value < p.segment.end; });
     return part->segment.at(clean.x[value]);
   };
   Approach approach;

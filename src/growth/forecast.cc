@@ -26,7 +26,7 @@ constexpr double horizon = 2000;  // in windows; a later crossing counts as "nev
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Normal random numbers, identical on every machine (those of std::normal_distribution are not).
-class Normal {
+class NormalNumbers {
  public:
   double operator()() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
@@ -159,7 +159,7 @@ Forecast compute_forecast(const std::vector<WeightedModel>& models, const Points
   const double spacing = window / static_cast<double>(points.size() - 1);
   double total = 0;
   for (const WeightedModel& model : models) total += model.weight;
-  Normal normal;
+  NormalNumbers normal;
   std::vector<double> crossings;
   for (const WeightedModel& model : models) {
     const std::vector<double> root = covariance_root(model.fit);

@@ -50,9 +50,9 @@ struct Products {
 };
 
 /// Evaluates the residual of one law at any theta. Keeps references to the rows.
-class Search {
+class LawSearch {
  public:
-  Search(Law law, const WeightedRows& rows)
+  LawSearch(Law law, const WeightedRows& rows)
       : law_(law),
         u_(rows.u),
         at_(Eigen::Map<const Eigen::ArrayXd>(rows.u.data(), static_cast<Index>(rows.u.size()))),
@@ -161,7 +161,7 @@ class Search {
   std::vector<EndSums> before_, after_;  ///< of the values before index i, and from i on
 };
 
-std::vector<double> Search::best_two_jumps() const {
+std::vector<double> LawSearch::best_two_jumps() const {
   const std::size_t n = u_.size(), min_level_size = min_level();
   const auto gain = [](double sum, double weight) { return sum * sum / weight; };
   std::vector<double> sum(n + 1), weight(n + 1), last(n + 1), total(n + 1);
@@ -182,14 +182,14 @@ std::vector<double> Search::best_two_jumps() const {
 }
 
 /// The values of theta to search.
-struct Range {
+struct ThetaRange {
   double low, high;
   bool logarithmic;
 };
 
 /// The range of theta. A knot needs at least three values, or a tenth of a longer series, on each side whose slope it
 /// determines: with fewer, growth has neither begun nor stopped. Only a start-up may be shorter.
-Range theta_range(Law law, std::span<const double> u) {
+ThetaRange theta_range(Law law, std::span<const double> u) {
   const std::size_t n = u.size(), side = std::max<std::size_t>(3, n / 10);
   const double early = u[std::min(side - 1, n - 1)], tail = u[n > 1 + side ? n - 1 - side : 0];
   switch (law) {
@@ -208,7 +208,7 @@ Range theta_range(Law law, std::span<const double> u) {
 }
 
 /// The minimum between `low` and `high` by golden-section search; 22 steps reduce the interval to 1/40,000.
-double search_golden_section(Search& search, double low, double high) {
+double search_golden_section(LawSearch& search, double low, double high) {
   constexpr double ratio = 0.6180339887498949;
   double a = high - ratio * (high - low), b = low + ratio * (high - low);
   double at_a = search.rss(a), at_b = search.rss(b);
@@ -226,9 +226,9 @@ double search_golden_section(Search& search, double low, double high) {
   return at_a <= at_b ? a : b;
 }
 
-double find_smooth_theta(Search& search, Law law) {
+double find_smooth_theta(LawSearch& search, Law law) {
   constexpr int cells = 40;
-  const Range range = theta_range(law, search.u());
+  const ThetaRange range = theta_range(law, search.u());
   const auto theta_at = [&](int i) {
     const double share = static_cast<double>(std::clamp(i, 0, cells)) / cells;
     return range.logarithmic ? range.low * std::pow(range.high / range.low, share)
@@ -244,7 +244,7 @@ double find_smooth_theta(Search& search, Law law) {
 }
 
 /// The best single jump (with or without a line): a hundred positions, then every position around the best.
-double find_jump(Search& search) {
+double find_jump(LawSearch& search) {
   const std::size_t n = search.u().size(), min_level = search.min_level(), stride = std::max<std::size_t>(1, n / 100);
   double min_level_size = std::numeric_limits<double>::infinity();
   std::size_t best = n / 2;
@@ -264,7 +264,7 @@ double find_jump(Search& search) {
 std::vector<double> best_theta(Law law, const WeightedRows& rows) {
   const bool jump = law == Law::step || law == Law::step_line;
   if (!jump && law != Law::two_steps && !has_smooth_theta(law)) return {};
-  Search search(law, rows);
+  LawSearch search(law, rows);
   if (law == Law::two_steps) return search.best_two_jumps();
   return {jump ? find_jump(search) : find_smooth_theta(search, law)};
 }

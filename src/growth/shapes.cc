@@ -188,7 +188,7 @@ std::size_t max_echo_lag(const Flattened& flat) { return flat.y.size() <= 1000 ?
 /// The lags below `max_lag` with a peak of the autocorrelation, the strongest first.
 std::vector<double> find_echoes(const Flattened& flat, std::size_t max_lag) {
   constexpr std::size_t lanes = 8;  // lags that are summed in parallel
-  using Lanes = Eigen::Array<double, lanes, 1>;
+  using Lanes = Eigen::Array<double, static_cast<int>(lanes), 1>;
   const std::size_t n = flat.y.size();
   std::vector<double> correlation(max_lag + 1, 0.0);
   for (std::size_t lag = 1; lag <= max_lag; lag += lanes) {

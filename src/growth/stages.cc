@@ -255,7 +255,7 @@ void StageMap::begin_work_at(std::size_t first) {
   const double level = start_of(parts_[first].segment) - zero_;
   bool idle_before = false;  // another job ended before the work began
   for (std::size_t i = first; i-- > 0;) {
-    Part& part = parts_[i];
+    StagedSegment& part = parts_[i];
     if (part.kind != StageKind::working) continue;
     const double own_rise = level_of(part.segment), rise = line_rise(part.segment, points_);
     const bool rises = rise > limits::steep * level && part.segment.slope > 2 * std::abs(parts_[first].segment.slope);

@@ -113,7 +113,7 @@ concept Whole = std::integral<T> || std::is_enum_v<T>;
 
 // --- writing ---
 
-class Writer {
+class ArchiveWriter {
  public:
   template <typename... Fields>
   void operator()(Fields&... all) {
@@ -170,15 +170,15 @@ class Writer {
     for (auto& [id, rule] : rules) put(rule);
   }
   template <typename Struct>
-  requires requires(Writer& writer, Struct& of) { fields(writer, of); }
+  requires requires(ArchiveWriter& writer, Struct& of) { fields(writer, of); }
   void put(Struct& of) { fields(*this, of); }
 };
 
 // --- reading ---
 
-class Reader {
+class ArchiveReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit ArchiveReader(std::string_view bytes) : bytes_(bytes) {}
 
   template <typename... Fields>
   void operator()(Fields&... all) {
@@ -264,7 +264,7 @@ class Reader {
     }
   }
   template <typename Struct>
-  requires requires(Reader& reader, Struct& of) { fields(reader, of); }
+  requires requires(ArchiveReader& reader, Struct& of) { fields(reader, of); }
   void get(Struct& of) { fields(*this, of); }
 
   std::string_view bytes_;
@@ -274,13 +274,13 @@ class Reader {
 
 std::string archived(const RulePack& pack) {
   RulePack copy = pack;  // the list of fields needs a mutable pack, because it serves both directions
-  Writer writer;
+  ArchiveWriter writer;
   fields(writer, copy);
   return std::move(writer.bytes);
 }
 
 RulePack restored(std::string_view bytes) {
-  Reader reader(bytes);
+  ArchiveReader reader(bytes);
   RulePack pack;
   fields(reader, pack);
   return pack;

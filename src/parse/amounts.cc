@@ -20,8 +20,8 @@ bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '-'; }
 
 /// Units written as words: "MBytes", "gigabytes".
 std::optional<std::string_view> unit_word(std::string_view name) {
-  using Unit = std::pair<std::string_view, std::string_view>;
-  static constexpr auto units = std::to_array<Unit>({{"kbyte", "KB"},
+  using UnitWord = std::pair<std::string_view, std::string_view>;
+  static constexpr auto units = std::to_array<UnitWord>({{"kbyte", "KB"},
                                                      {"mbyte", "MB"},
                                                      {"gbyte", "GB"},
                                                      {"kilobyte", "KB"},
@@ -29,7 +29,7 @@ std::optional<std::string_view> unit_word(std::string_view name) {
                                                      {"gigabyte", "GB"},
                                                      {"terabyte", "TB"}});
   if (name.ends_with('s')) name.remove_suffix(1);
-  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.first == name; });
+  const auto unit = std::find_if(units.begin(), units.end(), [&](const UnitWord& u) { return u.first == name; });
   return unit == units.end() ? std::nullopt : std::optional(unit->second);
 }
 

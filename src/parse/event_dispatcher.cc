@@ -20,17 +20,17 @@ std::string first_line_of(std::string_view text) {
 /// Emits the numbers of one gauge line. A step within an epoch becomes a step of the run if the total is printed. A
 /// percentage after a memory value gives the capacity.
 void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> values, EventSink& sink) {
-  using Kind = GaugeNumber::Kind;
+  using NumberKind = GaugeNumber::NumberKind;
   std::optional<double> step, epoch, total;
   Origin where;
   double first_epoch = 1;
   for (const GaugeValue& v : values) {
-    const Kind kind = form.numbers()[v.number].kind;
-    if (kind == Kind::step) step = v.value;
-    if (kind == Kind::epoch || kind == Kind::epoch0) epoch = v.value, first_epoch = kind == Kind::epoch ? 1 : 0;
-    if (kind == Kind::total) total = v.value;
-    if (kind == Kind::rank) where.rank = index_number(v.value);
-    if (kind == Kind::device) where.device = index_number(v.value);
+    const NumberKind kind = form.numbers()[v.number].kind;
+    if (kind == NumberKind::step) step = v.value;
+    if (kind == NumberKind::epoch || kind == NumberKind::epoch0) epoch = v.value, first_epoch = kind == NumberKind::epoch ? 1 : 0;
+    if (kind == NumberKind::total) total = v.value;
+    if (kind == NumberKind::rank) where.rank = index_number(v.value);
+    if (kind == NumberKind::device) where.device = index_number(v.value);
   }
   if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
   if (where.rank || where.device) sink.at(where);
@@ -39,14 +39,14 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
   for (std::size_t i = 0; i < values.size(); ++i) {
     const GaugeValue& v = values[i];
     const GaugeNumber& number = form.numbers()[v.number];
-    if (number.kind != Kind::memory || v.value < 0) continue;
+    if (number.kind != NumberKind::memory || v.value < 0) continue;
     Reading reading = number.reading;
     reading.value = v.value * unit;
     reading.quantum = unit;
     for (int k = 0; k < v.decimals; ++k) reading.quantum /= 10;
     reading.quantum = std::max(1.0, reading.quantum);
     // "41.27GiB(52.16%)": the percentage is a share of the capacity.
-    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == Kind::percent && values[i + 1].value > 0)
+    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == NumberKind::percent && values[i + 1].value > 0)
       reading.capacity = std::round(100 * reading.value / values[i + 1].value);
     sink.reading(reading, step);
   }

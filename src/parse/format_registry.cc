@@ -41,8 +41,8 @@ bool has_long_exponent(std::string_view text) {
   return false;
 }
 
-Parts make_parts(const Captures& captures, std::string_view text) {
-  Parts parts;
+GroupPositions make_parts(const Captures& captures, std::string_view text) {
+  GroupPositions parts;
   for (std::size_t i = 0; i < captures.group.size(); ++i) {
     const std::string_view group = captures.group[i];
     if (group.data() == nullptr) continue;

@@ -102,7 +102,7 @@ struct LineMatch : LineRef {
   /// Null for headers and rows.
   const CompiledFormat* by = nullptr;
   std::string_view text = {};                    ///< the text that was tried: the line, or the joined message
-  const Parts* parts = nullptr;                  ///< groups of a regex, in `text`
+  const GroupPositions* parts = nullptr;                  ///< groups of a regex, in `text`
   FreeformLine* printed = nullptr;               ///< of a pattern with `accepts_parsed`: see BlockMatches::printed_of()
   std::size_t values_begin = 0, values_end = 0;  ///< in BlockMatches::values
   bool again = false;                            ///< the same format has an earlier match on this line
@@ -117,7 +117,7 @@ struct LineMatch : LineRef {
 struct BlockMatches {
   std::vector<LineMatch> all;
   std::vector<GaugeValue> values;
-  std::deque<Parts> parts;
+  std::deque<GroupPositions> parts;
   std::deque<FreeformLine> printed;
   std::deque<std::string> messages;
   std::deque<StepRun> runs;

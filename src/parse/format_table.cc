@@ -143,7 +143,7 @@ void check_example(const TomlTable& table, const LineFormat& gauge) {
   const ScanResult scan =
       scan_example({.name = "example", .title = "", .patterns = {}, .gauges = {&gauge, 1}}, gauge.example);
   if (scan.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
-        return form.numbers()[v.number].kind == GaugeNumber::Kind::memory;
+        return form.numbers()[v.number].kind == GaugeNumber::NumberKind::memory;
       }))
     table.fail("example", "no machine has the memory that the example says",
                "one is " + std::string(gauge.unit_name) + ": is that the unit?");

@@ -43,7 +43,7 @@ void Recovery::remark(const CurrentLine& here, std::string_view id, int ended) {
     signs_.push_back({here.number(), here.claimed_through(), here.stream(), ended, std::string(id), here.evidence()});
 }
 
-bool Recovery::shows(const Sign& sign, const Incident& incident, const IncidentContext& context) {
+bool Recovery::shows(const SurvivalSign& sign, const Incident& incident, const IncidentContext& context) {
   const i64 distance = sign.line - context.line;
   // The remark is about a failure above it, or printed with it. It is never about the next failure.
   if (sign.id.starts_with("handled/"))
@@ -61,7 +61,7 @@ void Recovery::mark(std::vector<Incident>& incidents, const std::vector<Incident
   };
   for (std::size_t i = 0; i < incidents.size(); ++i) {
     Incident& incident = incidents[i];
-    for (const Sign& sign : signs_)
+    for (const SurvivalSign& sign : signs_)
       if (!incident.handled && shows(sign, incident, contexts[i])) mark_handled(incident, sign.evidence);
     if (!incident.handled && stepped_after(incident, contexts[i]))
       mark_handled(incident, contexts[i].progress->line.evidence);

@@ -131,7 +131,7 @@ bool Cursor::same_stream(const Line& other) const {
   return !a.pid || !b.pid || a.pid == b.pid;
 }
 
-void Cursor::walk(Step step, int most, const std::function<bool(const Line&)>& visit) const {
+void Cursor::walk(LineStep step, int most, const std::function<bool(const Line&)>& visit) const {
   if (budget_ != nullptr) most = budget_->granted(most);
   int walked = 0;
   std::optional<Line> at = (window_->*step)(*line_);

@@ -27,13 +27,13 @@ std::string size_words(const Bytes& size) {
 }
 
 /// The rows of the memory breakdown: the terms at the peak, and the free rest of the GPU.
-struct Row {
+struct BreakdownRow {
   std::string label;
   i64 bytes;
 };
 
-std::vector<Row> rows_of(const MemoryEstimate& estimate) {
-  std::vector<Row> rows;
+std::vector<BreakdownRow> rows_of(const MemoryEstimate& estimate) {
+  std::vector<BreakdownRow> rows;
   for (const Term& term : estimate.budget.terms)
     if (estimate.budget.at_peak(term)) rows.push_back({std::string(term.label), term.bytes.count});
   const i64 left = estimate.capacity.value_or(0) - estimate.budget.total.count;
@@ -49,11 +49,11 @@ void add_account(Page& page, const MemoryEstimate& estimate) {
   if (!budget.pipeline_stage.empty()) title += fmt::format(", {} stage of the pipeline", budget.pipeline_stage);
   page.heading(title);
 
-  const std::vector<Row> rows = rows_of(estimate);
+  const std::vector<BreakdownRow> rows = rows_of(estimate);
   std::vector<i64> sizes;
   std::vector<double> shares;
   int widest = 0;
-  for (const Row& row : rows) {
+  for (const BreakdownRow& row : rows) {
     sizes.push_back(row.bytes);
     shares.push_back(static_cast<double>(row.bytes) / static_cast<double>(whole));
     widest = std::max(widest, columns_of(row.label));

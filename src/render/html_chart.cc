@@ -41,7 +41,7 @@ struct EndLabel {
 };
 
 /// Maps values to positions in the picture.
-struct Frame {
+struct ChartFrame {
   const Plot& plot;
   double left, right;
   static constexpr double top = margin_top, bottom = height - margin_bottom;
@@ -138,7 +138,7 @@ std::string svg_text(double x, double y, std::string_view text, Anchor anchor, s
 }
 
 /// page.js rewrites these ticks when the window changes, in the same form.
-void add_ticks(Document& out, const Frame& at) {
+void add_ticks(Document& out, const ChartFrame& at) {
   out.add(R"(<g class="ticks">)");
   for (const double tick : at.plot.y_ticks)
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}" stroke="{}"/>{})", at.left, at.y(tick), at.right, pale,
@@ -213,7 +213,7 @@ void add_marks(Document& out, const Plot& plot, const AreaPath& path) {
             constant_width);
 }
 
-void add_area(Document& out, const Frame& at) {
+void add_area(Document& out, const ChartFrame& at) {
   const Plot& plot = at.plot;
   const AreaPath path(plot);
   out.add(R"(<svg class="area" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" )", at.left, at.top,
@@ -229,7 +229,7 @@ void add_area(Document& out, const Frame& at) {
 }
 
 /// Names of stages above the area, if they fit, and names of marks at its lower end.
-void add_names(Document& out, const Frame& at) {
+void add_names(Document& out, const ChartFrame& at) {
   for (const PlotBand& band : at.plot.bands) {
     const double left = at.x(std::max(band.left, at.plot.left)), right = at.x(std::min(band.right, at.plot.right));
     const bool fits = right - left > column_width * columns_of(band.name) + 8;
@@ -249,7 +249,7 @@ void add_names(Document& out, const Frame& at) {
   }
 }
 
-void add_end_labels(Document& out, const Frame& at, const std::vector<EndLabel>& labels) {
+void add_end_labels(Document& out, const ChartFrame& at, const std::vector<EndLabel>& labels) {
   std::vector<double> positions;
   for (const EndLabel& label : labels) positions.push_back(at.y(label.value));
   positions = spread_labels(labels, positions, at.bottom);
@@ -307,7 +307,7 @@ std::string svg_chart(const Plot& plot) {
   const double margin_right = 12 + column_width * columns;
   std::size_t digits = 0;
   for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
-  const Frame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
+  const ChartFrame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
   Document out;
   out.add(R"(<svg class="plot" viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" aria-label="{}" {} fill="{}" )",
           width, height, html_inline(plot.title + " over the run"), svg_font, grey);

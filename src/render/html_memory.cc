@@ -22,7 +22,7 @@ constexpr double min_labelled_width = 0.08;  ///< share of the bar; smaller part
 constexpr std::string_view free_colour = "#d8dee4", hidden_colour = "#9aa4b0";
 
 /// One part of the breakdown. Free memory and the unexplained rest have neutral colours.
-struct Part {
+struct BreakdownPart {
   std::string label;
   std::int64_t bytes = 0;
   std::string look;     ///< class and fill attributes
@@ -32,9 +32,9 @@ struct Part {
 };
 
 /// Tensors and cache have the same colours as in the charts.
-std::vector<Part> coloured_parts(const ReportAccount& account) {
+std::vector<BreakdownPart> coloured_parts(const ReportAccount& account) {
   constexpr std::array<bool, Plot::colours> dark = {true, false, false, false, false, true};
-  std::vector<Part> parts;
+  std::vector<BreakdownPart> parts;
   int next = 2;
   for (const auto& [label, bytes] : account.shares) {
     if (label == "free") {
@@ -53,8 +53,8 @@ std::vector<Part> coloured_parts(const ReportAccount& account) {
   return parts;
 }
 
-std::vector<Part> make_parts(const ReportAccount& account, const SharesText& text) {
-  std::vector<Part> parts = coloured_parts(account);
+std::vector<BreakdownPart> make_parts(const ReportAccount& account, const SharesText& text) {
+  std::vector<BreakdownPart> parts = coloured_parts(account);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto blanks = text.percents[i].find_first_not_of(' ');
     parts[i].number = text.numbers[i];
@@ -65,10 +65,10 @@ std::vector<Part> make_parts(const ReportAccount& account, const SharesText& tex
 }
 
 /// The width of each part as a share of the bar. Small parts get a minimum width, at the expense of the largest part.
-std::vector<double> compute_widths(const std::vector<Part>& parts, std::int64_t capacity) {
+std::vector<double> compute_widths(const std::vector<BreakdownPart>& parts, std::int64_t capacity) {
   std::vector<double> widths;
   double sum = 0;
-  for (const Part& part : parts) {
+  for (const BreakdownPart& part : parts) {
     const double share = static_cast<double>(part.bytes) / static_cast<double>(capacity);
     widths.push_back(part.bytes > 0 ? std::max(share, min_width) : 0);
     sum += widths.back();
@@ -78,7 +78,7 @@ std::vector<double> compute_widths(const std::vector<Part>& parts, std::int64_t 
 }
 
 /// Adds the part's name for windows in which it fits, and its share for narrower ones.
-void add_label(Document& page, const Part& part, double from, double width) {
+void add_label(Document& page, const BreakdownPart& part, double from, double width) {
   constexpr double column = 7, padding = 12;  // px
   constexpr std::array<int, 5> breakpoints = {320, 480, 640, 860, 1200};
   const double needed = (column * columns_of(part.label) + padding) / width;
@@ -94,7 +94,7 @@ void add_label(Document& page, const Part& part, double from, double width) {
 }
 
 /// The parts side by side up to the capacity. Above them, from the start of the free part, the request.
-void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& parts, const std::string& unit) {
+void add_bar(Document& page, const ReportIncident& of, const std::vector<BreakdownPart>& parts, const std::string& unit) {
   const std::int64_t capacity = of.account->capacity_bytes;
   const auto request = static_cast<double>(of.requested_bytes.value_or(0)) / static_cast<double>(capacity);
   const std::vector<double> widths = compute_widths(parts, capacity);
@@ -127,10 +127,10 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
   page.add("</svg>\n");
 }
 
-void add_table(Document& page, const std::vector<Part>& parts, const SharesText& text) {
+void add_table(Document& page, const std::vector<BreakdownPart>& parts, const SharesText& text) {
   page.add("<table>\n<thead><tr><th>part</th><th class=\"n\">{}</th><th class=\"n\">share</th></tr></thead>\n<tbody>\n",
            text.unit);
-  for (const Part& part : parts)
+  for (const BreakdownPart& part : parts)
     page.add(
         "<tr><th scope=\"row\"><svg class=\"swatch\" width=\"12\" height=\"12\" aria-hidden=\"true\"><rect {} "
         "width=\"12\" height=\"12\"/></svg>{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
@@ -295,7 +295,7 @@ void add_account(Document& page, const Content& content) {
   const ReportIncident* of = incident_with_account(content.report);
   if (of == nullptr) return;
   const SharesText text = shares_text(*of->account);
-  const std::vector<Part> parts = make_parts(*of->account, text);
+  const std::vector<BreakdownPart> parts = make_parts(*of->account, text);
   page.add("<figure class=\"account\">\n<figcaption>{}</figcaption>\n", html_inline(account_title(*of)));
   add_bar(page, *of, parts, text.unit);
   add_table(page, parts, text);

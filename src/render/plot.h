@@ -23,8 +23,8 @@ struct PlotLine {
 
 /// A vertical line at a failure, at the start of growth, or at a change of level.
 struct PlotMark {
-  enum Kind { failure, onset, change };
-  Kind kind = failure;
+  enum PlotMarkKind { failure, onset, change };
+  PlotMarkKind kind = failure;
   double x = 0;
   std::string text;   ///< for example "OOM, step 1000"; "" if another mark has the text
   std::string place;  ///< of a failure, for example "line 186"

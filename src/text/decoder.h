@@ -32,7 +32,7 @@ class Decoder {
  public:
   enum class State { open, complete, damaged };
 
-  struct Step {
+  struct DecodedPiece {
     std::size_t taken = 0;  ///< bytes consumed from the front of `packed`
     std::size_t made = 0;   ///< bytes of text written
     State state = State::open;
@@ -44,7 +44,7 @@ class Decoder {
   /// Unpacks from the front of `packed` to `to`, which has room for `room` bytes. Consumes and writes nothing only if
   /// it needs more of either. Returns `complete` once, after the last byte of the stream, if its checksums are correct.
   /// After `complete` and `damaged`, only restart() may follow. Never throws because of the data.
-  virtual Step step(std::string_view packed, char* to, std::size_t room) = 0;
+  virtual DecodedPiece step(std::string_view packed, char* to, std::size_t room) = 0;
 
   /// Prepares for another stream of the same compression.
   virtual void restart() = 0;

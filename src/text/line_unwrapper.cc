@@ -78,17 +78,17 @@ Rest is_rest(std::string_view line, std::string_view next) {
   return in_word || in_number || is_punctuation(first) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
 }
 
-struct Piece {
+struct LineWithEnd {
   std::string_view line, end;
 };
 
 /// The next line and its end; nullopt if the end may still be missing.
-std::optional<Piece> next_piece(std::string_view text, bool at_end) {
+std::optional<LineWithEnd> next_piece(std::string_view text, bool at_end) {
   const std::size_t stop = find_line_end(text);
-  if (stop == text.size()) return at_end && !text.empty() ? std::optional(Piece{text, {}}) : std::nullopt;
+  if (stop == text.size()) return at_end && !text.empty() ? std::optional(LineWithEnd{text, {}}) : std::nullopt;
   if (text[stop] == '\r' && stop + 1 == text.size() && !at_end) return std::nullopt;
   const std::size_t length = text[stop] == '\r' && stop + 1 < text.size() && text[stop + 1] == '\n' ? 2 : 1;
-  return Piece{text.substr(0, stop), text.substr(stop, length)};
+  return LineWithEnd{text.substr(0, stop), text.substr(stop, length)};
 }
 
 }  // namespace

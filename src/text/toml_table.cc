@@ -67,7 +67,7 @@ TomlNode copied(const toml::node& from) {
     for (const auto& element : *array) list.push_back(copied(element));
     node.value = std::move(list);
   } else if (const auto* table = from.as_table()) {
-    TomlNode::Table entries;
+    TomlNode::TableEntries entries;
     for (const auto& [key, value] : *table) {
       TomlNode name = placed(key.source());
       name.value = std::string(key.str());
@@ -167,7 +167,7 @@ TomlNode TomlFile::parse() const {
 }
 
 const TomlNode* TomlTable::get(std::string_view key) const {
-  for (const auto& [name, value] : std::get<TomlNode::Table>(node_->value))
+  for (const auto& [name, value] : std::get<TomlNode::TableEntries>(node_->value))
     if (std::get<std::string>(name.value) == key) return &value;
   return nullptr;
 }
@@ -180,7 +180,7 @@ const TomlNode* TomlTable::find(std::string_view key) {
 const TomlNode& TomlTable::need(std::string_view key) {
   if (const TomlNode* node = find(key)) return *node;
   std::vector<std::string> others;
-  for (const auto& [name, value] : std::get<TomlNode::Table>(node_->value))
+  for (const auto& [name, value] : std::get<TomlNode::TableEntries>(node_->value))
     others.push_back(std::get<std::string>(name.value));
   const std::string near = did_you_mean(key, others);
   file_->fail(*node_, "the key " + in_quotes(key) + " is missing",
@@ -194,7 +194,7 @@ void TomlTable::fail(std::string_view key, const std::string& message, const std
 }
 
 void TomlTable::finish(const std::string& otherwise) const {
-  for (const auto& [key, node] : std::get<TomlNode::Table>(node_->value)) {
+  for (const auto& [key, node] : std::get<TomlNode::TableEntries>(node_->value)) {
     const auto& name = std::get<std::string>(key.value);
     if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
     const std::string nearest = did_you_mean(name, asked_);
@@ -255,7 +255,7 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return {};
   const auto* list = std::get_if<TomlNode::List>(&node->value);
-  const auto is_table = [](const TomlNode& element) { return std::holds_alternative<TomlNode::Table>(element.value); };
+  const auto is_table = [](const TomlNode& element) { return std::holds_alternative<TomlNode::TableEntries>(element.value); };
   if (!list || !std::all_of(list->begin(), list->end(), is_table))
     fail(key, in_quotes(key) + " must be a list of tables", "write [[" + std::string(key) + "]]");
   std::vector<TomlTable> tables;
@@ -266,7 +266,7 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
 std::optional<TomlTable> TomlTable::table(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return std::nullopt;
-  if (!std::holds_alternative<TomlNode::Table>(node->value))
+  if (!std::holds_alternative<TomlNode::TableEntries>(node->value))
     fail(key, in_quotes(key) + " must be a table", "write [" + std::string(key) + "]");
   return TomlTable(*file_, *node);
 }

@@ -14,10 +14,10 @@ namespace oomdoctor {
 /// A value with its position in the file.
 struct TomlNode {
   using List = std::vector<TomlNode>;
-  using Table = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its position) and value
+  using TableEntries = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its position) and value
 
   std::size_t line = 1, column = 1;  ///< 1-based
-  std::variant<std::monostate, std::string, double, bool, List, Table> value;
+  std::variant<std::monostate, std::string, double, bool, List, TableEntries> value;
 };
 
 class TomlTable;
