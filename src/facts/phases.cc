@@ -340,11 +340,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
-    std::string max_distance;
+    std::string frame_text;
     for (std::size_t i = first; i < frames.size(); ++i)
-      max_distance += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
+      frame_text += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
     const auto mentions = [&](std::initializer_list<std::string_view> words) {
-      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(max_distance, w); });
+      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(frame_text, w); });
     };
     facts.set("trace.loss",
               Value{mentions({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",

@@ -53,8 +53,8 @@ struct Problem {
     }
     // A mean lies within the range of the values. Rounding must not move it outside, or equal values would seem to
     // move.
-    const auto [min_squares, highest] = std::minmax_element(points.y.begin(), points.y.end());
-    level = std::clamp(level / total, *min_squares, *highest);
+    const auto [lowest, highest] = std::minmax_element(points.y.begin(), points.y.end());
+    level = std::clamp(level / total, *lowest, *highest);
     const double mean_weight = total / static_cast<double>(points.size());
     for (std::size_t i = 0; i < points.size(); ++i) {
       const auto row = static_cast<Eigen::Index>(i);

@@ -67,13 +67,13 @@ std::pair<double, double> narrow_bracket(const Fit& fit, double level, double ne
   for (int i = 0; i < secants && far - near > tolerance; ++i) {
     const double guess = near + (far - near) * (below / (below + above));
     if (!(guess > near && guess < far)) break;
-    const double value = envelope(fit, guess) - level;
-    if (value >= 0) {
-      far = guess, above = value;
+    const double difference = envelope(fit, guess) - level;
+    if (difference >= 0) {
+      far = guess, above = difference;
       if (side > 0) below /= 2;
       side = 1;
     } else {
-      near = guess, below = -value;
+      near = guess, below = -difference;
       if (side < 0) above /= 2;
       side = -1;
     }
@@ -110,11 +110,11 @@ double find_crossing(const Fit& fit, double level, double from, double spacing) 
 /// If too many curves never cross, the interval is open and starts at the quantile (1 − share) / 2.
 std::pair<double, double> find_shortest_interval(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  const auto needed = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  const auto covered = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
   std::pair<double, double> best{quantile_of(values, (1 - share) / 2), never};
-  for (std::size_t i = 0; i + needed <= values.size(); ++i)
-    if (values[i + needed - 1] < never && !(values[i + needed - 1] - values[i] >= best.second - best.first))
-      best = {values[i], values[i + needed - 1]};
+  for (std::size_t i = 0; i + covered <= values.size(); ++i)
+    if (values[i + covered - 1] < never && !(values[i + covered - 1] - values[i] >= best.second - best.first))
+      best = {values[i], values[i + covered - 1]};
   return best;
 }
 

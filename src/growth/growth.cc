@@ -111,12 +111,12 @@ bool still_grows(const FittedSeries& fitted, const Fit& fit) {
 bool floors_rise(const FittedSeries& fitted, const Fit& fit) {
   if (!is_periodic(fit.law)) return true;
   std::vector<double> floors;
-  double negate = -1e300;
+  double period_begin = -1e300;
   for (std::size_t i = 0; i < fitted.points.size(); ++i) {
     const double u = (fitted.points.x[i] - fit.origin) / fit.width, phase = cycle_phase(fit.theta, u);
     const double begin = u - phase * period_of(fit.theta);
-    if (begin > negate + 0.5 * period_of(fit.theta)) {
-      negate = begin;
+    if (begin > period_begin + 0.5 * period_of(fit.theta)) {
+      period_begin = begin;
       floors.push_back(fitted.points.y[i]);
     }
     floors.back() = std::min(floors.back(), fitted.points.y[i]);

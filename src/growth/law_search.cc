@@ -162,16 +162,16 @@ class LawSearch {
 };
 
 std::vector<double> LawSearch::best_two_jumps() const {
-  const std::size_t n = u_.size(), min_level_size = min_level();
+  const std::size_t n = u_.size(), min_values = min_level();
   const auto gain = [](double sum, double weight) { return sum * sum / weight; };
   std::vector<double> sum(n + 1), weight(n + 1), last(n + 1), total(n + 1);
   for (std::size_t i = 0; i <= n; ++i) sum[i] = before_[i].y, weight[i] = before_[i].weight;
   for (std::size_t i = 0; i < n; ++i) last[i] = gain(sum[n] - sum[i], weight[n] - weight[i]);
   double max_gain = -1;
   std::size_t first = n / 3, second = 2 * n / 3;
-  for (std::size_t i = min_level_size; i + 2 * min_level_size <= n; ++i) {
+  for (std::size_t i = min_values; i + 2 * min_values <= n; ++i) {
     const double sum_i = sum[i], weight_i = weight[i], head = gain(sum_i, weight_i);
-    const std::size_t from = i + min_level_size, to = n - min_level_size;
+    const std::size_t from = i + min_values, to = n - min_values;
     // Compute all gains first and then the maximum: the compiler vectorises a loop without a running maximum.
     for (std::size_t j = from; j <= to; ++j) total[j] = head + gain(sum[j] - sum_i, weight[j] - weight_i) + last[j];
     const auto best = std::max_element(total.begin() + static_cast<std::ptrdiff_t>(from),
@@ -235,10 +235,10 @@ double find_smooth_theta(LawSearch& search, Law law) {
                              : range.low + (range.high - range.low) * share;
   };
   int best = 0;
-  double min_level_size = std::numeric_limits<double>::infinity();
+  double best_rss = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= cells; ++i) {
     const double rss = search.rss(theta_at(i));
-    if (rss < min_level_size) min_level_size = rss, best = i;
+    if (rss < best_rss) best_rss = rss, best = i;
   }
   return search_golden_section(search, theta_at(best - 1), theta_at(best + 1));
 }
@@ -246,12 +246,12 @@ double find_smooth_theta(LawSearch& search, Law law) {
 /// The best single jump (with or without a line): a hundred positions, then every position around the best.
 double find_jump(LawSearch& search) {
   const std::size_t n = search.u().size(), min_level = search.min_level(), stride = std::max<std::size_t>(1, n / 100);
-  double min_level_size = std::numeric_limits<double>::infinity();
+  double best_rss = std::numeric_limits<double>::infinity();
   std::size_t best = n / 2;
   const auto try_all = [&](std::size_t from, std::size_t to, std::size_t by) {
     for (std::size_t i = std::max(from, min_level); i <= std::min(to, n - min_level); i += by) {
       const double rss = search.rss(search.gap_before(i));
-      if (rss < min_level_size) min_level_size = rss, best = i;
+      if (rss < best_rss) best_rss = rss, best = i;
     }
   };
   try_all(min_level, n - min_level, stride);

@@ -96,13 +96,13 @@ void cut_after(Run& run, double failure_step) {
 }
 
 /// Fills `samples` with strictly rising x. The later value of a repeated step wins.
-void fill_rising(Samples& samples, const std::vector<Sample>& run, bool highest) {
+void fill_rising(Samples& samples, const std::vector<Sample>& run, bool of_maxima) {
   Points& points = samples.points;
   const double sign = samples.counts_down ? -1 : 1;
   for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed})
     column->reserve(run.size());
   for (const Sample& sample : run) {
-    const double y = sign * (highest ? sample.bucket->high : sample.bucket->y);
+    const double y = sign * (of_maxima ? sample.bucket->high : sample.bucket->y);
     if (!points.x.empty() && sample.x <= points.x.back()) {
       points.y.back() = y;
       continue;

@@ -72,11 +72,11 @@ void sum_before_offsets(std::span<const double> u, double period, int offsets, T
   for (std::size_t i = 0; i < u.size(); ++i) {
     const double turns = u[i] * inverse + reset_tolerance, whole = fast_floor(turns), part = turns - whole;
     const int reset_at = std::min(offsets - 1, static_cast<int>(part * offsets));
-    const std::array<double, width> remaining = terms(i, whole, part);
-    for (std::size_t k = 0; k < width; ++k) sums[static_cast<std::size_t>(reset_at) + 1][k] += remaining[k];
+    const std::array<double, width> own_terms = terms(i, whole, part);
+    for (std::size_t k = 0; k < width; ++k) sums[static_cast<std::size_t>(reset_at) + 1][k] += own_terms[k];
   }
-  for (std::size_t reset_at = 1; reset_at < sums.size(); ++reset_at)
-    for (std::size_t k = 0; k < width; ++k) sums[reset_at][k] += sums[reset_at - 1][k];
+  for (std::size_t offset = 1; offset < sums.size(); ++offset)
+    for (std::size_t k = 0; k < width; ++k) sums[offset][k] += sums[offset - 1][k];
 }
 
 /// y minus its line, with the sums that remove the line from any other column.
@@ -214,22 +214,22 @@ std::vector<double> find_echoes(const Flattened& flat, std::size_t max_lag) {
 
 /// Centres the tooth: every period with its resets between the same values fits equally well, so take the middle.
 void centre(Tooth& tooth, const Flattened& flat) {
-  std::vector<double> turns_seen, reset_at;
+  std::vector<double> turns_seen, reset_places;
   for (std::size_t i = 1; i < flat.u.size(); ++i) {
     const double before = std::floor((flat.u[i - 1] - tooth.offset) / tooth.period + 1e-9);
     const double after = std::floor((flat.u[i] - tooth.offset) / tooth.period + 1e-9);
     if (after == before) continue;
     turns_seen.push_back(after);
-    reset_at.push_back((flat.u[i - 1] + flat.u[i]) / 2);
+    reset_places.push_back((flat.u[i - 1] + flat.u[i]) / 2);
   }
   if (turns_seen.size() < 3) return;
   double mean_turn = 0, mean_place = 0, square = 0, product = 0;
   const auto count = static_cast<double>(turns_seen.size());
   for (std::size_t i = 0; i < turns_seen.size(); ++i)
-    mean_turn += turns_seen[i] / count, mean_place += reset_at[i] / count;
+    mean_turn += turns_seen[i] / count, mean_place += reset_places[i] / count;
   for (std::size_t i = 0; i < turns_seen.size(); ++i) {
     square += (turns_seen[i] - mean_turn) * (turns_seen[i] - mean_turn);
-    product += (turns_seen[i] - mean_turn) * (reset_at[i] - mean_place);
+    product += (turns_seen[i] - mean_turn) * (reset_places[i] - mean_place);
   }
   const double period = product / square, offset = mean_place - period * mean_turn;
   if (const double gain = flat.gain_at(period, offset); gain >= tooth.gain * (1 - 1e-6)) tooth = {period, offset, gain};

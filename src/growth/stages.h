@@ -75,7 +75,7 @@ class StageMap {
   std::optional<Plateau> plateau_between(const Segment& before, const Segment& first, const Segment& last,
                                          const Segment& behind) const;
   bool was_released(std::size_t first) const;
-  bool is_stair(const std::vector<std::size_t>& left, std::size_t number) const;
+  bool is_stair(const std::vector<std::size_t>& work, std::size_t number) const;
   void mark_release();
   void mark_plateaus();
   void mark_open_plateau();

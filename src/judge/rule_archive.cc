@@ -80,8 +80,8 @@ void fields(Archive& archive, MythRule& myth) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, PlaceRule& index) {
-  archive(index.id, index.needs, index.general);
+void fields(Archive& archive, PlaceRule& place) {
+  archive(place.id, place.needs, place.general);
 }
 
 template <typename Archive>
