@@ -49,7 +49,7 @@ std::optional<MemoryColumn> memory_column(std::string_view name) {
   IdentifierWords identifier(name, lowered);
   while (const auto word = identifier.next()) words.push_back(*word);
   if (words.size() < 2 || !is_label_unit(words.back())) return std::nullopt;
-  const auto unit = unit_of(name.substr(name.size() - words.back().size()), false);
+  const auto unit = read_unit(name.substr(name.size() - words.back().size()), false);
   words.pop_back();
   if (!unit) return std::nullopt;
   if (words == std::vector<std::string_view>{"nvidia", "smi"})

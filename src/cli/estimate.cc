@@ -13,7 +13,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-const Term* optimizer_of(const Budget& budget) {
+const Term* find_optimizer_term(const Budget& budget) {
   for (const Term& term : budget.terms)
     if (term.id == "optimizer") return &term;
   return nullptr;
@@ -26,7 +26,7 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
   RunShape usual = request.run;
   usual.precision = Precision::mixed;
   const Budget other = compute_budget(request.model, usual);
-  const Term *pure = optimizer_of(estimate.budget), *mixed = optimizer_of(other);
+  const Term *pure = find_optimizer_term(estimate.budget), *mixed = find_optimizer_term(other);
   if (pure == nullptr || mixed == nullptr) return;
   estimate.notes.push_back(
       fmt::format("with fp32 master weights, as mixed precision has it (--precision mixed), the "

@@ -54,7 +54,7 @@ const Choices<AdapterTargets> targets = {{"all-linear", AdapterTargets::all_line
 const Choices<Quantisation> quantisations = {{"8", Quantisation::eight_bit}, {"4", Quantisation::four_bit}};
 
 template <class T>
-std::vector<std::string> names_of(const Choices<T>& choices) {
+std::vector<std::string> list_names(const Choices<T>& choices) {
   std::vector<std::string> names;
   for (const auto& choice : choices) names.emplace_back(choice.first);
   return names;
@@ -265,7 +265,7 @@ void split_samples(i64 samples, RunShape& run) {
 }
 
 /// The largest first.
-std::vector<i64> divisors_of(i64 number) {
+std::vector<i64> list_divisors(i64 number) {
   std::vector<i64> all;
   for (i64 small = 1; small * small <= number; ++small) {
     if (number % small != 0) continue;
@@ -286,7 +286,7 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
     return with;
   };
   const i64 max_batch = largest_batch(model, run, capacity).value_or(1);
-  for (const i64 batch : divisors_of(samples)) {
+  for (const i64 batch : list_divisors(samples)) {
     if (batch > max_batch || !fits(compute_budget(model, split(batch)), capacity)) continue;
     run = split(batch);
     return;
@@ -356,27 +356,27 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"precision", 0, "NAME",
          "fp32; amp (autocast, fp32 weights); mixed (default: 16-bit, fp32 master weights); mixed-fp32-grads "
          "(Megatron); mixed-two-grads; bf16 (all of it)",
-         names_of(precisions)},
+         list_names(precisions)},
         {"optimizer", 0, "NAME", "AdamW (default), AdamW-8bit, SGD, SGD-momentum, Lion, Adafactor, Adafactor-momentum",
-         names_of(optimizers)},
-        {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", names_of(checkpointings)}},
-       {{"task", 0, "TASK", "train (default), evaluate, generate or inference", names_of(works)},
-        {"attention", 0, "HOW", "sdpa or flash (default), eager", names_of(attentions)},
+         list_names(optimizers)},
+        {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", list_names(checkpointings)}},
+       {{"task", 0, "TASK", "train (default), evaluate, generate or inference", list_names(works)},
+        {"attention", 0, "HOW", "sdpa or flash (default), eager", list_names(attentions)},
         {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
         {"accumulation", 0, "N", "passes before an optimizer step"},
         {"global-batch", 0, "N",
          "samples of a step over all ranks and passes; without --batch, the largest micro-batch that fits is taken"},
         {"loss", 0, "HOW", "plain (default), fused (compiled or in place), chunked (Liger, Cut Cross-Entropy)",
-         names_of(losses)},
+         list_names(losses)},
         {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
-        {"lora-targets", 0, "WHICH", "all-linear (default), query-value", names_of(targets)},
-        {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)", names_of(quantisations)},
+        {"lora-targets", 0, "WHICH", "all-linear (default), query-value", list_names(targets)},
+        {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)", list_names(quantisations)},
         {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"}}},
       {"The devices",
        {{"card", 0, "CARD", "a size (80GiB) or a name (A100-80GB, H100, RTX-4090, ...)"},
         {"dp", 0, "N", "data-parallel ranks"},
-        {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", names_of(zero_stages)}},
-       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", names_of(offloads)},
+        {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", list_names(zero_stages)}},
+       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", list_names(offloads)},
         {"tp", 0, "N", "tensor-parallel ranks"},
         {"pp", 0, "N", "stages of the pipeline"},
         {"cp", 0, "N", "context-parallel ranks"},

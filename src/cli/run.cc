@@ -81,7 +81,7 @@ bool ended_well(const CommandEnd& ending) {
   return ending.signal == SIGINT || (ending.signal == 0 && (ending.status == 0 || ending.status == interrupted));
 }
 
-std::vector<LogSource> sources_of(const RunEvidence& evidence) {
+std::vector<LogSource> list_sources(const RunEvidence& evidence) {
   std::vector<LogSource> sources;
   for (const RunEvidence::Log& log : evidence.logs) sources.push_back({log.path, log.text});
   return sources;
@@ -97,7 +97,7 @@ void write_report(const RunFolder& folder, const char* name, std::string_view te
 
 /// Reports on standard error, because standard output is the command's, and into the folder.
 void report_run(const Arguments& arguments, const RunFolders& place, const RunEvidence& evidence) {
-  const Report whole = diagnose(sources_of(evidence), diagnose_options(arguments));
+  const Report whole = diagnose(list_sources(evidence), diagnose_options(arguments));
   RenderOptions view = make_render_options(arguments);
   if (arguments.value_or("color", "auto") == "auto") view.color = view.color && is_interactive();
   SharedReport report(whole, arguments, runs_in_ci());

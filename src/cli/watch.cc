@@ -166,7 +166,7 @@ class Watch {
     sigprocmask(SIG_SETMASK, &signals_.mask_before(), nullptr);
     try {
       const Report report = logs_.report_so_far();
-      tell(pulse_json(pulse_of(report)));
+      tell(pulse_json(make_pulse(report)));
       logs_.close_files();
       write_gauges(report);
     } catch (const std::exception& error) {
@@ -174,7 +174,7 @@ class Watch {
     }
   }
 
-  Pulse pulse_of(const Report& report) const {
+  Pulse make_pulse(const Report& report) const {
     const bool nameless = arguments_.value("redact") == "all";
     return take_pulse(nameless ? redact(report, Redaction::all).report : report, clock_.steps_per_second());
   }
@@ -344,7 +344,7 @@ class Watch {
   }
 
   void tell_last(const Report& report) {
-    const Pulse pulse = *read_pulse(pulse_json(pulse_of(report)));
+    const Pulse pulse = *read_pulse(pulse_json(make_pulse(report)));
     warn(pulse);
     for (int i = 0; i < last_attempts && !write_last_gauges(report); ++i) continue;
     if (options_.json) show(pulse);

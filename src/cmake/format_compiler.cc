@@ -199,7 +199,7 @@ std::string initializer(const TableFormat& format, DeclaredFunctions& functions)
 }
 
 /// An array of `initializers`, or nothing if there are none.
-std::string array_of(const std::string& type, const std::string& name, const std::string& initializers) {
+std::string make_array(const std::string& type, const std::string& name, const std::string& initializers) {
   return initializers.empty() ? "" : "constexpr " + type + ' ' + name + "[] = {\n" + initializers + "};\n";
 }
 
@@ -218,7 +218,7 @@ FamilySource make_source(const std::string& name, const Family& family) {
     std::string anchors, texts;
     for (const std::string& anchor : format.more_anchors) texts += "    " + literal(anchor) + ",\n";
     if (!texts.empty()) anchors = name + "_anchors_" + std::to_string(&format - family.messages.data());
-    source.arrays += array_of("std::string_view", anchors, texts);
+    source.arrays += make_array("std::string_view", anchors, texts);
     patterns += row(initializer(format, anchors, functions));
   }
   for (const SettingFormat& format : family.settings) {
@@ -229,7 +229,7 @@ FamilySource make_source(const std::string& name, const Family& family) {
   for (const TableFormat& format : family.tables) tables += row(initializer(format, functions));
   const auto add = [&](const char* member_name, const std::string& type, const std::string& array,
                        const std::string& rows) {
-    source.arrays += array_of(type, array, rows);
+    source.arrays += make_array(type, array, rows);
     return rows.empty() ? "" : member(member_name, array);
   };
   add("", "SettingFormat", name + "_settings", settings);

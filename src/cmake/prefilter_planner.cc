@@ -223,7 +223,7 @@ std::string read_texts(const std::filesystem::path& folder) {
 
 void write_plan(const std::string& folder, const std::string& path) {
   const PositionSample sample(read_texts(folder));
-  const Planner plan(anchors_of(all_parsers()), sample);
+  const Planner plan(collect_anchors(all_parsers()), sample);
   const Anchors& anchors = plan.anchors();
   std::ofstream out(path, std::ios::binary);
   out << "// Written by src/cmake/prefilter_planner.cc: " << anchors.text.size() << " anchors behind "

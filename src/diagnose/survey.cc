@@ -93,7 +93,7 @@ class SurveyLogs {
       parts_.emplace(files);
     } catch (const Error&) {
       if (logs_.empty()) throw;
-      for (const std::string& file : files) add_problem(left_out_words(problem_of(file)));
+      for (const std::string& file : files) add_problem(left_out_words(find_problem(file)));
       return;
     }
     for (const std::string& problem : parts_->problems()) add_problem(left_out_words(problem));
@@ -101,7 +101,7 @@ class SurveyLogs {
   }
 
   /// The first problem of a file that has no part.
-  static std::string problem_of(const std::string& file) {
+  static std::string find_problem(const std::string& file) {
     try {
       PartFiles({file});
       return file + " was changed while it was read";

@@ -260,9 +260,9 @@ Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
 
 }  // namespace
 
-i64 margin_of(i64 capacity) { return whole_number(model_memory::margin_share * static_cast<double>(capacity)); }
+i64 compute_margin(i64 capacity) { return whole_number(model_memory::margin_share * static_cast<double>(capacity)); }
 
-bool fits(const Budget& budget, i64 capacity) { return budget.total.count <= capacity - margin_of(capacity); }
+bool fits(const Budget& budget, i64 capacity) { return budget.total.count <= capacity - compute_margin(capacity); }
 
 namespace {
 

@@ -308,7 +308,7 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
-    if (fills && s.followed()) analysis.trends[i] = growth_of(s, growth);
+    if (fills && s.followed()) analysis.trends[i] = analyse_growth(s, growth);
     analysis.trends[i].capacity = s.capacity > 0 ? std::optional(s.capacity) : growth.capacity;
   });
   Facts& facts = analysis.facts;

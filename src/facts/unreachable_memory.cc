@@ -5,7 +5,7 @@
 
 namespace oomdoctor {
 
-UnreachableMemory::OriginNumber UnreachableMemory::part_of(const std::optional<int>& number) {
+UnreachableMemory::OriginNumber UnreachableMemory::make_origin_number(const std::optional<int>& number) {
   return number ? OriginNumber{OriginNumber::Numbering::numbered, *number} : OriginNumber{OriginNumber::Numbering::unnamed};
 }
 
@@ -13,8 +13,8 @@ UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
   for (const Series& s : scan.series) {
     const bool peak = s.metric == Metric::max_allocated && s.kind == SeriesKind::reset_maximum;
     if (s.n < min_points || !(peak || s.metric == Metric::used || s.metric == Metric::reserved)) continue;
-    for (const OriginNumber& rank : {part_of(s.origin.rank), OriginNumber{}})
-      for (const OriginNumber& device : {part_of(s.origin.device), OriginNumber{}})
+    for (const OriginNumber& rank : {make_origin_number(s.origin.rank), OriginNumber{}})
+      for (const OriginNumber& device : {make_origin_number(s.origin.device), OriginNumber{}})
         last_[{s.metric, peak ? s.n : 0, rank, device}] = &s;
   }
 }
@@ -22,7 +22,7 @@ UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
 /// With a number, `s` shares it with the series of this number and with the unnamed ones.
 const Series* UnreachableMemory::last_with(const Series& s, Metric metric, i64 values) const {
   const auto parts_for = [](const std::optional<int>& number) {
-    return number ? std::array{part_of(number), OriginNumber{OriginNumber::Numbering::unnamed}} : std::array{OriginNumber{}, OriginNumber{}};
+    return number ? std::array{make_origin_number(number), OriginNumber{OriginNumber::Numbering::unnamed}} : std::array{OriginNumber{}, OriginNumber{}};
   };
   const Series* last = nullptr;
   for (const OriginNumber& rank : parts_for(s.origin.rank))

@@ -32,7 +32,7 @@ class UnreachableMemory {
     OriginNumber rank, device;
     auto operator<=>(const SeriesKey&) const = default;
   };
-  static OriginNumber part_of(const std::optional<int>& number);
+  static OriginNumber make_origin_number(const std::optional<int>& number);
   /// The last series in the order of the scan that may share rank and GPU with `s`, or null.
   const Series* last_with(const Series& s, Metric metric, i64 values = 0) const;
 

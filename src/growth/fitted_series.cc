@@ -64,7 +64,7 @@ std::vector<Fit> fit_all_laws(const Points& points) {
       continue;
     fits.push_back(fit_law(law, points));
   }
-  const std::vector<std::size_t> changes = level_changes(points, noise_of(points));
+  const std::vector<std::size_t> changes = level_changes(points, compute_noise(points));
   if (changes.size() >= limits::min_stairs && changes.size() <= points.size() / 3 &&
       (changes.size() <= limits::max_levels || may_only_rise(points, changes)))
     if (auto stairs = fit_levels(points, changes); changes.size() <= limits::max_levels || only_rises(*stairs))
@@ -340,13 +340,13 @@ FittedSeries fit_series(const Series& series, const GrowthOptions& options, Samp
   return fitted;
 }
 
-const Fit* fit_of(const FittedSeries& fitted, Law law) {
+const Fit* find_fit(const FittedSeries& fitted, Law law) {
   for (const Fit& fit : fitted.fits)
     if (fit.law == law) return &fit;
   return nullptr;
 }
 
-double level_of(const FittedSeries& fitted) { return std::max(1.0, std::abs(median_of(fitted.points.y))); }
+double usual_level(const FittedSeries& fitted) { return std::max(1.0, std::abs(compute_median(fitted.points.y))); }
 
 Rise measure_rise(const Fit& fit, const FittedSeries& fitted) {
   const auto column = [&](std::size_t i) {
@@ -371,7 +371,7 @@ Rise measure_rise(const Fit& fit, const FittedSeries& fitted) {
 }
 
 double visible_change(const FittedSeries& fitted) {
-  return std::max(limits::print_steps * fitted.points.quantum, limits::level_share * level_of(fitted));
+  return std::max(limits::print_steps * fitted.points.quantum, limits::level_share * usual_level(fitted));
 }
 
 double min_relevant_growth(const FittedSeries& fitted) {

@@ -111,7 +111,7 @@ double find_crossing(const Fit& fit, double level, double from, double spacing) 
 std::pair<double, double> find_shortest_interval(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
   const auto covered = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  std::pair<double, double> best{quantile_of(values, (1 - share) / 2), never};
+  std::pair<double, double> best{compute_quantile(values, (1 - share) / 2), never};
   for (std::size_t i = 0; i + covered <= values.size(); ++i)
     if (values[i + covered - 1] < never && !(values[i + covered - 1] - values[i] >= best.second - best.first))
       best = {values[i], values[i + covered - 1]};
@@ -186,7 +186,7 @@ Forecast compute_forecast(const std::vector<WeightedModel>& models, const Points
   }
   const auto [low, high] = find_shortest_interval(crossings, 0.9);
   forecast.step = find_crossing(chosen, capacity, from, spacing);
-  if (!std::isfinite(forecast.step)) forecast.step = median_of(crossings);
+  if (!std::isfinite(forecast.step)) forecast.step = compute_median(crossings);
   forecast.step_low = std::min(low, forecast.step);
   if (std::isfinite(high)) forecast.step_high = std::max(high, forecast.step);
   forecast.beyond_data = forecast.step - last > window;

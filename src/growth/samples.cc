@@ -175,7 +175,7 @@ Samples extract_samples(const Series& series, std::optional<double> failure_step
   return samples;
 }
 
-Place place_of(const Samples& samples, double x) {
+Place find_position(const Samples& samples, double x) {
   const std::vector<double>& all = samples.points.x;
   if (all.empty()) return {x, 0};
   const auto after = std::lower_bound(all.begin(), all.end(), x);

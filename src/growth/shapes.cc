@@ -43,12 +43,12 @@ std::vector<double> differences(const std::vector<double>& y) {
 }
 
 /// The standard deviation of the noise. `steps` are the differences of the values, `usual` is their median.
-double noise_of(const std::vector<double>& steps, double usual, const Points& points) {
-  return std::max(spread_of(steps, usual) / std::sqrt(2.0), points.floor);
+double compute_noise(const std::vector<double>& steps, double usual, const Points& points) {
+  return std::max(compute_spread(steps, usual) / std::sqrt(2.0), points.floor);
 }
 
 double neighbourhood(const std::vector<double>& y, std::size_t from, std::size_t to) {
-  return median_of({y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(to)});
+  return compute_median({y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(to)});
 }
 
 /// Like std::floor, but without the function call that it becomes if the build cannot assume a rounding instruction.
@@ -289,8 +289,8 @@ Tooth find_regular_tooth(const Points& points, const std::vector<std::size_t>& c
 /// The positions of falls far beyond the usual differences; empty for fewer than three, which show no rhythm.
 std::vector<double> find_irregular_resets(const Points& points) {
   const std::vector<double> steps = differences(points.y);
-  const double middle = median_of(steps);
-  const double usual = std::max({spread_of(steps, middle), std::abs(middle), points.floor});
+  const double middle = compute_median(steps);
+  const double usual = std::max({compute_spread(steps, middle), std::abs(middle), points.floor});
   std::vector<double> resets;
   const double width = points.x.back() - points.x.front();
   for (std::size_t i = 0; i < steps.size(); ++i)
@@ -300,9 +300,9 @@ std::vector<double> find_irregular_resets(const Points& points) {
 
 }  // namespace
 
-double noise_of(const Points& points) {
+double compute_noise(const Points& points) {
   const std::vector<double> steps = differences(points.y);
-  return noise_of(steps, median_of(steps), points);
+  return compute_noise(steps, compute_median(steps), points);
 }
 
 std::vector<std::size_t> find_spikes(const Points& points) {
@@ -311,9 +311,9 @@ std::vector<std::size_t> find_spikes(const Points& points) {
   std::vector<std::size_t> spikes;
   if (n < 6) return spikes;
   const std::vector<double> steps = differences(y);
-  const double drift = median_of(steps);  // slope of a growing series; a spike must leave the slope
+  const double drift = compute_median(steps);  // slope of a growing series; a spike must leave the slope
   for (std::size_t i = 0; i < n; ++i) y[i] -= drift * static_cast<double>(i);
-  const double threshold = std::max(spike_threshold * noise_of(steps, drift, points), 3 * points.quantum);
+  const double threshold = std::max(spike_threshold * compute_noise(steps, drift, points), 3 * points.quantum);
   const std::size_t max_lag = std::max(max_spike, n / spike_share);
   // If only a part of the series grows, its level part falls relative to the slope of the growing part. Test both.
   const auto stands_out = [&](double leap) { return std::min(std::abs(leap), std::abs(leap + drift)) > threshold; };

@@ -55,7 +55,7 @@ StageMap::StageMap(const Points& points, bool negated, bool timed) : points_(poi
   if (negated) zero_ = *std::min_element(points.y.begin(), points.y.end());
   for (const Segment& segment : segment_series(points, noise_)) parts_.push_back({segment, StageKind::working});
   min_jump_ =
-      std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(median_of(points.y) - zero_),
+      std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(compute_median(points.y) - zero_),
                 limits::edge_sigmas * noise_.sigma});
   mark_release();
   mark_plateaus();

@@ -245,7 +245,7 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
     if (at >= sentence.size() || sentence[at].kind != Token::Kind::word) continue;
     const bool glued = sentence[at].begin == token.begin + digits;
     std::optional<std::string_view> word = unit_word(sentence[at].name);
-    if (!word && unit_of(sentence[at].text, glued)) word = sentence[at].text;
+    if (!word && read_unit(sentence[at].text, glued)) word = sentence[at].text;
     if (!word && glued &&
         (sentence[at].name == "t" || sentence[at].name == "gi" || sentence[at].name == "mi" ||
          sentence[at].name == "ki"))

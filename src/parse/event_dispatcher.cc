@@ -11,7 +11,7 @@ namespace {
 std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
 
 /// The beginning of the text up to the first line end.
-std::string first_line_of(std::string_view text) {
+std::string cut_first_line(std::string_view text) {
   constexpr std::size_t longest = 256;
   text = text.substr(0, longest);
   return std::string(text.substr(0, find_line_end(text)));
@@ -55,7 +55,7 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
 }  // namespace
 
 void EventDispatcher::add(const Window& window, BlockMatches& findings, std::size_t from) {
-  if (!first_line_) first_line_ = first_line_of(window.buffer());
+  if (!first_line_) first_line_ = cut_first_line(window.buffer());
   const auto shift = [this](LineRef& ref) {  // the map step counts lines from the start of the block
     ref.line.number += lines_;
     ref.line.last += lines_;
@@ -157,8 +157,8 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
   } else if (!f.by->pattern->remark.empty()) {
     sink.remark(f.by->pattern->remark);
   } else {
-    const Captures captures = captures_of(f);
-    const FreeformLine* printed = f.printed != nullptr ? &findings.printed_of(f) : nullptr;
+    const Captures captures = make_captures(f);
+    const FreeformLine* printed = f.printed != nullptr ? &findings.fill_printed(f) : nullptr;
     f.by->pattern->emit(Match{f.text, captures, cursor, printed}, sink);
   }
   if (f.steps != nullptr) {
@@ -179,7 +179,7 @@ bool EventDispatcher::is_duplicate(const LineMatch& f) {
   constexpr i64 max_distance = 64;  ///< lines between two anchors of one message
   while (!emitted_.empty() && std::get<0>(*emitted_.begin()) < f.first_line - max_distance)
     emitted_.erase(emitted_.begin());
-  return !emitted_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
+  return !emitted_.insert({f.first_line, f.by->order, hash_message(f)}).second;
 }
 
 /// A line that repeats without any other event in between adds nothing. A log that prints a failure a million times

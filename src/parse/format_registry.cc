@@ -80,12 +80,12 @@ void BlockMatches::clear() {
   places.clear();
 }
 
-const FreeformLine& BlockMatches::printed_of(const LineMatch& found) const {
+const FreeformLine& BlockMatches::fill_printed(const LineMatch& found) const {
   if (found.values_begin < found.values_end) substitute_numbers(values_of(found), *found.printed);
   return *found.printed;
 }
 
-Captures captures_of(const LineMatch& found) {
+Captures make_captures(const LineMatch& found) {
   Captures captures;
   if (found.parts == nullptr) return captures;
   for (std::size_t i = 0; i < found.parts->size(); ++i) captures.group[i] = group_text(found, i);
@@ -95,7 +95,7 @@ Captures captures_of(const LineMatch& found) {
 }
 
 /// The position of a message in its line does not depend on the line that led to it.
-std::size_t hash_of_message(const LineMatch& found) {
+std::size_t hash_message(const LineMatch& found) {
   return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, message_key_bytes));
 }
 
@@ -292,7 +292,7 @@ bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& wind
 
 /// Only the text before the first free number has fixed columns. So lengths may differ only if the prefix and all
 /// positions examined are in front of it.
-Lengths FormatRegistry::lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
+Lengths FormatRegistry::classify_lengths(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
                                    const NumberSpans* runs) {
   if (runs == nullptr) return Lengths::differ;
   const std::size_t free = runs->first_free();
@@ -320,7 +320,7 @@ void FormatRegistry::read_line(const Window& window, const Line& line, std::span
   if (alike) {
     LineTemplate shape = make_template(line, wanted, found, out, memo->runs());
     shape.anchors_fixed = !may_gain_anchor(line.text);
-    memo->keep(std::move(shape), lengths_of(line, wanted, views, memo->runs()));
+    memo->keep(std::move(shape), classify_lengths(line, wanted, views, memo->runs()));
   }
   join_step(out, first);
 }

@@ -106,7 +106,7 @@ class FreeformReader {
   std::optional<Unit> unit_after(std::size_t n) const {
     if (!is_word(n + 1)) return std::nullopt;
     if (is(n + 2, '/') && is_word(n + 3)) return std::nullopt;  // a rate
-    return unit_of(tokens_[n + 1].text, glued(n + 1));
+    return read_unit(tokens_[n + 1].text, glued(n + 1));
   }
 
   std::optional<std::size_t> find_moment_start(std::size_t end) const;
@@ -215,7 +215,7 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
       --i;
       continue;
     }
-    if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // unit of the number before
+    if (i >= 2 && is_number(i - 2) && read_unit(t.text, glued(i - 1))) break;  // unit of the number before
     words.clear(), kept.clear();
     IdentifierWords identifier(t.text, t.name);
     while (const auto word = identifier.next()) words.push_back(*word);
@@ -501,7 +501,7 @@ void FreeformReader::read_values() {
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);
-    if (!unit && !p.unit.empty()) unit = unit_of(p.unit, true);
+    if (!unit && !p.unit.empty()) unit = read_unit(p.unit, true);
     if (!is_plausible(p, *label, n, of_total)) continue;
     NumberPhrase phrase = p;
     if (!phrase.device) phrase.device = device, phrase.device_at = device_at;

@@ -60,8 +60,8 @@ Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
     if (name == "anchor") {
       // Anchors are in quotes because they may contain blanks.
       int part = 0;
-      split(rest, '"', [&](std::string_view text_of) {
-        if (part++ % 2 == 1) anchors_.emplace_back(text_of);
+      split(rest, '"', [&](std::string_view literal) {
+        if (part++ % 2 == 1) anchors_.emplace_back(literal);
       });
       return;
     }

@@ -128,7 +128,7 @@ std::span<const std::string_view> number_names() {
   return names;
 }
 
-std::vector<std::string_view> names_of(const LineFormat& gauge) {
+std::vector<std::string_view> list_names(const LineFormat& gauge) {
   std::vector<std::string_view> names;
   for (const NamedGroup& group : named_groups(gauge.regex)) names.push_back(group.name);
   for (std::size_t at = gauge.form.find('{'); at != std::string_view::npos; at = gauge.form.find('{', at + 1))

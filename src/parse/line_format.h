@@ -100,6 +100,6 @@ std::optional<Metric> find_metric(std::string_view name);
 /// All names that a number in a user's format may have. Names of sizes are in the format's unit.
 std::span<const std::string_view> number_names();
 /// The names in a gauge, in the order of its form or regex.
-std::vector<std::string_view> names_of(const LineFormat& gauge);
+std::vector<std::string_view> list_names(const LineFormat& gauge);
 
 }  // namespace oomdoctor

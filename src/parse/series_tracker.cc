@@ -14,7 +14,7 @@ constexpr double day = 86400;                                 ///< seconds
 
 }  // namespace
 
-std::size_t SeriesTracker::hash_of(const Id& id) {
+std::size_t SeriesTracker::compute_hash(const Id& id) {
   const std::hash<std::string_view> text;
   std::size_t all = static_cast<std::size_t>(id.metric);
   for (const std::size_t one :
@@ -34,7 +34,7 @@ SeriesTracker::SeriesState*& SeriesTracker::cached(const Id& id, std::string_vie
 }
 
 SeriesTracker::SeriesState* SeriesTracker::find(const Id& id) {
-  const auto [from, to] = by_hash_.equal_range(hash_of(id));
+  const auto [from, to] = by_hash_.equal_range(compute_hash(id));
   for (auto it = from; it != to; ++it)
     if (states_[it->second].id == id) return &states_[it->second];
   return nullptr;
@@ -42,7 +42,7 @@ SeriesTracker::SeriesState* SeriesTracker::find(const Id& id) {
 
 SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const CurrentLine& here, const Reading& r, bool has_step,
                                                 bool has_time) {
-  by_hash_.emplace(hash_of(id), states_.size());
+  by_hash_.emplace(compute_hash(id), states_.size());
   SeriesState& state = states_.emplace_back();
   state.index = result_.series.size();
   state.counter = id.counter;
@@ -67,7 +67,7 @@ SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const Curren
 
 /// Counts series, not values. Stops at the limit, so that hostile input cannot grow the set.
 void SeriesTracker::count_excess(const Id& id) {
-  if (left_out_.size() < ScanLimits::series) left_out_.insert(hash_of(id));
+  if (left_out_.size() < ScanLimits::series) left_out_.insert(compute_hash(id));
   result_.more_series = static_cast<i64>(left_out_.size());
 }
 

@@ -56,7 +56,7 @@ class SeriesTracker {
     std::optional<double> t0;  ///< time of the first value, in seconds; x counts from it
     double last_time = 0;
   };
-  static std::size_t hash_of(const Id& id);
+  static std::size_t compute_hash(const Id& id);
   SeriesState*& cached(const Id& id, std::string_view reader);
   SeriesState* find(const Id& id);
   SeriesState& add_series(const Id& id, const CurrentLine& here, const Reading& reading, bool has_step, bool has_time);

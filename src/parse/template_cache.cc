@@ -89,7 +89,7 @@ bool TemplateCache::met_before(const LineHash& hash) {
 }
 
 /// nullopt if no line of another length shares the form, or none has come yet.
-std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) {
+std::optional<TemplateCache::Key> TemplateCache::find_form(std::string_view line) {
   if (line.size() <= line_front) return std::nullopt;
   const LineHash front = template_hash(line.substr(0, line_front));
   front_ = front.first % fronts;
@@ -128,7 +128,7 @@ KnownTemplate TemplateCache::find(const SearchedLine& line) {
   raw_ = line.raw;
   if (const CacheSlot& known = slot(line_); known.shape != nullptr)
     return has_same_formats(*known.shape) ? known_by(known, text) : KnownTemplate{};
-  form_ = form_of(text);
+  form_ = find_form(text);
   if (form_) {
     if (const LineTemplate* shape = slot(*form_).shape) {
       if (!has_same_formats(*shape)) return {};

@@ -126,7 +126,7 @@ class TemplateCache {
   bool has_slots() const;
   bool has_room() const;
   bool met_before(const LineHash& hash);
-  std::optional<Key> form_of(std::string_view line);
+  std::optional<Key> find_form(std::string_view line);
 
   LookUpChances chances_;
   NumberSpans runs_;

@@ -58,12 +58,12 @@ MarkedLine whole_line(const ReportIncident& of) {
 /// Cuts a line to `width` so that the mark stays visible with some text on both sides.
 void fit(MarkedLine& line, int width) {
   line.mark = clip_end(line.mark, width - 2);
-  const int mark = columns_of(line.mark);
+  const int mark = count_columns(line.mark);
   const int rest = width - mark;
   constexpr int min_after = 12;
-  const int after = std::min(columns_of(line.after), std::max(min_after, rest - columns_of(line.before)));
+  const int after = std::min(count_columns(line.after), std::max(min_after, rest - count_columns(line.before)));
   line.before = clip_front(line.before, rest - after);
-  line.after = clip_end(line.after, rest - columns_of(line.before));
+  line.after = clip_end(line.after, rest - count_columns(line.before));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class AreaPath {
 
 /// Splits a long text into two lines, at its comma, or else where the first line is full.
 EndLabel wrapped(double value, const std::string& text, std::string look, int line) {
-  if (columns_of(text) <= max_label) return {value, text, "", std::move(look), line};
+  if (count_columns(text) <= max_label) return {value, text, "", std::move(look), line};
   const auto comma = text.find(", ");
   const std::string first =
       comma == text.npos || comma >= max_label ? wrap("", text, max_label, 0).front() : text.substr(0, comma);
@@ -232,7 +232,7 @@ void add_area(Document& out, const ChartFrame& at) {
 void add_names(Document& out, const ChartFrame& at) {
   for (const PlotBand& band : at.plot.bands) {
     const double left = at.x(std::max(band.left, at.plot.left)), right = at.x(std::min(band.right, at.plot.right));
-    const bool fits = right - left > column_width * columns_of(band.name) + 8;
+    const bool fits = right - left > column_width * count_columns(band.name) + 8;
     out.add("{}", svg_text((left + right) / 2, at.top - 5, band.name, Anchor::middle,
                            fmt::format(R"(class="stage" data-left="{:.7g}" data-right="{:.7g}"{})", band.left,
                                        band.right, fits ? "" : R"( visibility="hidden")")));
@@ -284,7 +284,7 @@ std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size
 }
 
 /// An SVG path, for example "M0.0 20.0L2.4 19.8…".
-std::string path_of(const std::vector<ReportPoint>& points) {
+std::string draw_path(const std::vector<ReportPoint>& points) {
   Document path;
   for (std::size_t i = 0; i < points.size(); ++i)
     path.add("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", points[i].x, points[i].y);
@@ -303,7 +303,7 @@ std::string_view colour(int index) { return palette[static_cast<std::size_t>(ind
 std::string svg_chart(const Plot& plot) {
   const std::vector<EndLabel> labels = end_labels(plot);
   int columns = 0;
-  for (const EndLabel& label : labels) columns = std::max({columns, columns_of(label.first), columns_of(label.second)});
+  for (const EndLabel& label : labels) columns = std::max({columns, count_columns(label.first), count_columns(label.second)});
   const double margin_right = 12 + column_width * columns;
   std::size_t digits = 0;
   for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
@@ -338,7 +338,7 @@ std::string svg_spark(const std::vector<ReportPoint>& points, int index) {
     drawn[i] = {1 + static_cast<double>(i) / static_cast<double>(drawn.size() - 1) * (wide - 2),
                 tall - 2 - (drawn[i].y - low) / range * (tall - 4)};
   return fmt::format(R"(<svg class="spark" width="{:.0f}" height="{:.0f}" aria-hidden="true">{}</svg>)", wide, tall,
-                     stroked(path_of(drawn), index));
+                     stroked(draw_path(drawn), index));
 }
 
 std::string svg_tile(const std::vector<ReportPoint>& points, int index, const TileScale& scale) {
@@ -347,7 +347,7 @@ std::string svg_tile(const std::vector<ReportPoint>& points, int index, const Ti
   if (drawn.size() < 2 || scale.right <= scale.left || scale.top <= 0) return {};
   for (ReportPoint& p : drawn)
     p = {(p.x - scale.left) / (scale.right - scale.left) * wide, tall - std::max(p.y, 0.0) / scale.top * (tall - 3)};
-  const std::string line = path_of(drawn);
+  const std::string line = draw_path(drawn);
   Document out;
   out.add(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" height="{:.0f}" preserveAspectRatio="none" )", wide, tall,
           tall);

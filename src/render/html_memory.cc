@@ -81,7 +81,7 @@ std::vector<double> compute_widths(const std::vector<BreakdownPart>& parts, std:
 void add_label(Document& page, const BreakdownPart& part, double from, double width) {
   constexpr double column = 7, padding = 12;  // px
   constexpr std::array<int, 5> breakpoints = {320, 480, 640, 860, 1200};
-  const double needed = (column * columns_of(part.label) + padding) / width;
+  const double needed = (column * count_columns(part.label) + padding) / width;
   const auto fits = std::find_if(breakpoints.begin(), breakpoints.end(), [&](int px) { return px >= needed; });
   const auto add = [&](std::string_view condition, int px, const std::string& text) {
     page.add(R"(<text class="{} {}{}" x="{:.2f}%" y="48" text-anchor="middle" fill="{}"{}>{}</text>)", part.on,
@@ -181,7 +181,7 @@ void add_series_row(Document& page, const Content& content, const ReportSeries& 
   std::vector<Location> from = {of.first};
   if (!is_single(of)) from.push_back(of.last);
   page.add("<tr><th scope=\"row\">{}</th>", short_title(content.report, of));
-  page.add("<td class=\"picture\">{}</td>", svg_spark(of.points, colour_of(content.plots, of)));
+  page.add("<td class=\"picture\">{}</td>", svg_spark(of.points, find_colour(content.plots, of)));
   add_cell(page, "first", value_text(of, of.first_value));
   add_cell(page, "last", value_text(of, of.last_value));
   add_cell(page, "max", value_text(of, of.max_value));
@@ -268,7 +268,7 @@ void add_tile(Document& page, const Content& content, const Tile& tile, const Ti
   if (tile.series != nullptr) page.add("<span>{}</span>", value_text(*tile.series, tile.series->max_value));
   page.add("</p>");
   if (tile.series != nullptr)
-    page.add("{}", svg_tile(tile.series->points, colour_of(content.plots, *tile.series), scale));
+    page.add("{}", svg_tile(tile.series->points, find_colour(content.plots, *tile.series), scale));
   if (!tile.words.empty()) page.add("<p class=\"tile-words\">{}</p>", tile.words);
   page.add("</div>\n");
 }

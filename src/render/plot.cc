@@ -368,7 +368,7 @@ class Drawing {
 
 }  // namespace
 
-int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
+int find_colour(const std::vector<Plot>& plots, const ReportSeries& of) {
   for (const Plot& plot : plots)
     for (const PlotLine& line : plot.lines)
       if (line.series == of.id) return line.colour;

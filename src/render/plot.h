@@ -69,6 +69,6 @@ struct Plot {
 std::vector<Plot> make_plots(const Report& report);
 
 /// The colour index of a series in these plots. Tensors and cache have the same colour in every plot.
-int colour_of(const std::vector<Plot>& plots, const ReportSeries& of);
+int find_colour(const std::vector<Plot>& plots, const ReportSeries& of);
 
 }  // namespace oomdoctor

@@ -18,7 +18,7 @@ constexpr std::size_t block_size = std::size_t{1}
 void Archive::FreeBlock::operator()(char* block) const { std::free(block); }
 
 std::unique_ptr<Archive> Archive::begin(std::string_view first, ReadPacked take, UnpackingLimits limits) {
-  const Packing packing = packing_of(first);
+  const Packing packing = find_packing(first);
   if (packing == Packing::none) return nullptr;
   return std::unique_ptr<Archive>(new Archive(packing, first, std::move(take), limits));
 }

@@ -143,16 +143,16 @@ bool may_begin(Packing packing, std::string_view first) {
          (skippable && (first.empty() || agree(first.substr(1), skippable_magic.substr(1))));
 }
 
-Packing packing_of(std::string_view first) {
+Packing find_packing(std::string_view first) {
   if (first.size() >= gzip_magic.size() && may_begin(Packing::gzip, first)) return Packing::gzip;
   if (first.size() >= zstd_magic.size() && may_begin(Packing::zstd, first)) return Packing::zstd;
   return Packing::none;
 }
 
-std::string_view packer_of(std::string_view first) {
+std::string_view find_packer(std::string_view first) {
   for (const Foreign& other : foreign)
     if (first.starts_with(other.magic)) return other.packer;
-  return to_string(packing_of(first));
+  return to_string(find_packing(first));
 }
 
 std::unique_ptr<Decoder> make_decoder(Packing packing) {

@@ -15,11 +15,11 @@ std::string_view to_string(Packing packing);
 
 /// The compression of data with these first bytes, by its magic number. File names do not count: logs are renamed, and
 /// a pipe has none.
-Packing packing_of(std::string_view first);
+Packing find_packing(std::string_view first);
 
 /// The program that packed data with these first bytes: one of the compressions above, or one that oomdoctor does not
 /// read; "" for text.
-std::string_view packer_of(std::string_view first);
+std::string_view find_packer(std::string_view first);
 
 /// The longest magic number of a Packing, in bytes.
 inline constexpr std::size_t magic_size = 4;

@@ -27,7 +27,7 @@ constexpr std::size_t most = std::numeric_limits<std::uint16_t>::max();
 
 }  // namespace
 
-Prefilter::MaskedBytes Prefilter::piece_of(std::string_view anchor, bool fold_case, std::size_t at) {
+Prefilter::MaskedBytes Prefilter::mask_bytes(std::string_view anchor, bool fold_case, std::size_t at) {
   char bytes[8] = {}, counts[8] = {};
   for (std::size_t i = 0; i < 8 && at + i < anchor.size(); ++i) {
     bytes[i] = anchor[at + i];
@@ -41,9 +41,9 @@ void Prefilter::add(std::string_view anchor, bool fold_case, std::uint32_t index
   const std::size_t size = anchor.size(), last = size > 8 ? size - 8 : 0;
   entries_[entry] = {index, static_cast<std::uint32_t>(pieces_.size()), static_cast<std::uint16_t>(shift),
                      static_cast<std::uint16_t>(size)};
-  ends_[entry] = {piece_of(anchor, fold_case, 0), piece_of(anchor, fold_case, last), -static_cast<std::int32_t>(shift),
+  ends_[entry] = {mask_bytes(anchor, fold_case, 0), mask_bytes(anchor, fold_case, last), -static_cast<std::int32_t>(shift),
                   static_cast<std::int32_t>(last) - static_cast<std::int32_t>(shift)};
-  for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(piece_of(anchor, fold_case, at));
+  for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(mask_bytes(anchor, fold_case, at));
 }
 
 // Takes placements from the plan, places the other anchors, fills the kernel's tables, and sorts the entries by slot.

@@ -67,7 +67,7 @@ class Prefilter {
     std::size_t first_hit;  ///< index of this scan's first hit
   };
 
-  static MaskedBytes piece_of(std::string_view anchor, bool fold_case, std::size_t at);
+  static MaskedBytes mask_bytes(std::string_view anchor, bool fold_case, std::size_t at);
   void add(std::string_view anchor, bool fold_case, std::uint32_t index, std::size_t shift, std::size_t entry);
   bool middle_equal(const Entry& entry, const char* anchor) const;
   void verify(const ScanRange& span, std::size_t block, const FingerprintPlaces& found, std::vector<AnchorHit>& hits) const;

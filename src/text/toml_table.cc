@@ -37,7 +37,7 @@ namespace {
 
 struct BrokenHeader {};
 
-std::string_view line_of(std::string_view text, std::size_t number) {
+std::string_view find_line(std::string_view text, std::size_t number) {
   for (; number > 1; --number) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return {};
@@ -147,7 +147,7 @@ TomlTable TomlFile::top() const { return {*this, tree_}; }
 
 void TomlFile::fail(const TomlNode& where, const std::string& message, const std::string& help, std::string_view inside,
                     std::size_t column) const {
-  const std::string_view line = line_of(text_, where.line);
+  const std::string_view line = find_line(text_, where.line);
   const std::size_t start = inside.empty() ? std::string_view::npos : line.find(inside);
   std::string excerpt = start != std::string_view::npos ? caret_excerpt(line, start + column)
                         : !inside.empty()               ? caret_excerpt(inside, column)
@@ -202,16 +202,16 @@ void TomlTable::finish(const std::string& otherwise) const {
   }
 }
 
-const std::string& TomlTable::text_of(const TomlNode& node, std::string_view key) const {
+const std::string& TomlTable::read_text(const TomlNode& node, std::string_view key) const {
   if (const auto* value = std::get_if<std::string>(&node.value)) return *value;
   file_->fail(node, in_quotes(key) + " must be a text", {});
 }
 
-std::string TomlTable::need_text(std::string_view key) { return text_of(need(key), key); }
+std::string TomlTable::need_text(std::string_view key) { return read_text(need(key), key); }
 
 std::string TomlTable::text(std::string_view key) {
   const TomlNode* node = find(key);
-  return node ? text_of(*node, key) : std::string{};
+  return node ? read_text(*node, key) : std::string{};
 }
 
 double TomlTable::need_number(std::string_view key, double low, double high) {
@@ -247,7 +247,7 @@ std::vector<std::string> TomlTable::texts(std::string_view key) {
   const auto* list = std::get_if<TomlNode::List>(&node->value);
   if (!list) fail(key, in_quotes(key) + " must be a list of texts", "write " + std::string(key) + " = [\"…\"]");
   std::vector<std::string> texts;
-  for (const auto& element : *list) texts.push_back(text_of(element, key));
+  for (const auto& element : *list) texts.push_back(read_text(element, key));
   return texts;
 }
 

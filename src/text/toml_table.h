@@ -74,7 +74,7 @@ class TomlTable {
   const TomlFile& file() const { return *file_; }
   const TomlNode* find(std::string_view key);
   const TomlNode& need(std::string_view key);
-  const std::string& text_of(const TomlNode& node, std::string_view key) const;
+  const std::string& read_text(const TomlNode& node, std::string_view key) const;
 
  private:
   const TomlNode* get(std::string_view key) const;

@@ -382,7 +382,7 @@ TEST_CASE("the largest batch fits with the margin, the next one does not", "[mod
   run.optimizer = Optimizer::adam_8bit;
   run.checkpointing = Checkpointing::full;
   const i64 card = 80 * GiB;
-  CHECK(margin_of(card) == 4 * GiB);
+  CHECK(compute_margin(card) == 4 * GiB);
   const auto largest = largest_batch(model, run, card);
   REQUIRE(largest);
   CHECK(*largest > 1);
