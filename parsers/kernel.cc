@@ -48,9 +48,9 @@ struct CgroupManager {
   std::string_view mark, name;
 };
 constexpr CgroupManager managers[] = {{"kubepods", "kubernetes"}, {"/docker/", "docker"}, {"docker-", "docker"},
-                                {"slurm", "slurm"},         {"/pbs", "pbs"},        {"htcondor", "htcondor"},
-                                {"/lsf/", "lsf"},           {"yarn", "yarn"},       {"user.slice", "systemd"},
-                                {"system.slice", "systemd"}};
+                                      {"slurm", "slurm"},         {"/pbs", "pbs"},        {"htcondor", "htcondor"},
+                                      {"/lsf/", "lsf"},           {"yarn", "yarn"},       {"user.slice", "systemd"},
+                                      {"system.slice", "systemd"}};
 
 void emit_manager(std::string_view path, EventSink& sink) {
   for (const CgroupManager& manager : managers)

@@ -185,10 +185,10 @@ struct RowMemory {
   std::vector<std::string> cards;            ///< names of the GPUs in this query
   std::map<int, std::string> numbers;        ///< the first GPU with each index
   std::optional<i64> total;                  ///< MiB, of the first GPU
-  std::deque<KnownCard> known;                   ///< GPUs with an index; a deque keeps their addresses stable
+  std::deque<KnownCard> known;               ///< GPUs with an index; a deque keeps their addresses stable
   std::map<int, const KnownCard*> last_emitted;  ///< last emitted GPU of each index
   std::string name;                          ///< last emitted name
-  std::optional<KnownCard> other;                ///< last emitted GPU that is not in `known`
+  std::optional<KnownCard> other;            ///< last emitted GPU that is not in `known`
 };
 
 void begin_query(RowMemory& row_memory, std::optional<double> date, std::optional<double> moment) {

@@ -41,9 +41,10 @@ void metrics(const Match& m, EventSink& sink) {
     Metric metric;
     SeriesKind kind;
   };
-  static constexpr MetricKey keys[] = {{"perf/max_memory_allocated_gb:", Metric::max_allocated, SeriesKind::running_maximum},
-                                 {"perf/max_memory_reserved_gb:", Metric::max_reserved, SeriesKind::running_maximum},
-                                 {"perf/cpu_memory_used_gb:", Metric::host_used, SeriesKind::sampled_gauge}};
+  static constexpr MetricKey keys[] = {
+      {"perf/max_memory_allocated_gb:", Metric::max_allocated, SeriesKind::running_maximum},
+      {"perf/max_memory_reserved_gb:", Metric::max_reserved, SeriesKind::running_maximum},
+      {"perf/cpu_memory_used_gb:", Metric::host_used, SeriesKind::sampled_gauge}};
   std::size_t at = 0;
   const auto step = read_number(m[1], at);
   if (!step) return;

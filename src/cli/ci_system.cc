@@ -10,8 +10,8 @@ CiSystem ci_system() {
     CiSystem system;
   };
   constexpr CiVariable signs[] = {{"GITHUB_ACTIONS", CiSystem::github}, {"GITLAB_CI", CiSystem::gitlab},
-                            {"BUILDKITE", CiSystem::buildkite},   {"JENKINS_URL", CiSystem::jenkins},
-                            {"TF_BUILD", CiSystem::azure},        {"TEAMCITY_VERSION", CiSystem::teamcity}};
+                                  {"BUILDKITE", CiSystem::buildkite},   {"JENKINS_URL", CiSystem::jenkins},
+                                  {"TF_BUILD", CiSystem::azure},        {"TEAMCITY_VERSION", CiSystem::teamcity}};
   for (const CiVariable& sign : signs)
     if (!environment(sign.variable).empty()) return sign.system;
   return CiSystem::none;

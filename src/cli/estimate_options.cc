@@ -26,9 +26,9 @@ template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
 const Choices<RunKind> works = {{"train", RunKind::training},
-                             {"evaluate", RunKind::evaluation},
-                             {"generate", RunKind::generation},
-                             {"inference", RunKind::generation}};
+                                {"evaluate", RunKind::evaluation},
+                                {"generate", RunKind::generation},
+                                {"inference", RunKind::generation}};
 const Choices<Precision> precisions = {{"fp32", Precision::fp32},
                                        {"amp", Precision::autocast},
                                        {"mixed", Precision::mixed},
@@ -237,7 +237,7 @@ std::string model_words(const ModelShape& model) {
 std::string run_words(const RunShape& run) {
   std::string text = run.work == RunKind::training     ? "training"
                      : run.work == RunKind::evaluation ? "evaluation"
-                                                    : "generation";
+                                                       : "generation";
   text += fmt::format(", {} × ", *run.batch);
   text += run.sequence ? fmt::format("{} tokens", *run.sequence + run.image_tokens) : "an unknown number of tokens";
   if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);

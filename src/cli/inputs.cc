@@ -127,7 +127,8 @@ class InputSearch {
     std::error_code error;
     for (const bool links : {false, true})
       for (const std::string& path : found_)
-        if (const auto id = read_file_id(path); id && fs::is_symlink(path, error) == links) names.try_emplace(*id, path);
+        if (const auto id = read_file_id(path); id && fs::is_symlink(path, error) == links)
+          names.try_emplace(*id, path);
     std::erase_if(found_, [&](const std::string& path) {
       const auto id = read_file_id(path);
       const auto name = id ? names.find(*id) : names.end();

@@ -60,7 +60,8 @@ struct ManualEntry {
 
 void add_entries(std::string& page, std::string_view title, const std::vector<ManualEntry>& entries) {
   page += fmt::format(".SH {}\n", quoted(std::string(title)));
-  for (const ManualEntry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
+  for (const ManualEntry& entry : entries)
+    page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
 }
 
 std::string format_option(const OptionSpec& option) {
@@ -107,8 +108,8 @@ std::string manual_page() {
       ".SH NAME\noomdoctor \\- find out why a training job ran out of memory, and what to do\n.SH SYNOPSIS\n",
       written, roff(version));
   for (const CommandSpec& command : command_table())
-    page +=
-        fmt::format("{}oomdoctor {}\n", &command == &command_table().front() ? "" : ".br\n", roff(format_usage(command)));
+    page += fmt::format("{}oomdoctor {}\n", &command == &command_table().front() ? "" : ".br\n",
+                        roff(format_usage(command)));
   page += ".SH DESCRIPTION\n" +
           paragraph(
               "oomdoctor reads the logs of a training job. It reports what used the memory, names the cause with the "

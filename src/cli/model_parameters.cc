@@ -309,8 +309,8 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
     if (type == "bart" || type == "mbart") return whole_number(denoiser(config));
     if (type == "whisper") return whole_number(speech(config));
     if (type == "vit") return whole_number(images(config, false));
-    const auto family =
-        std::find_if(decoders.begin(), decoders.end(), [&](const DecoderFamily& decoder) { return decoder.type == type; });
+    const auto family = std::find_if(decoders.begin(), decoders.end(),
+                                     [&](const DecoderFamily& decoder) { return decoder.type == type; });
     return family == decoders.end() ? std::nullopt : std::optional(whole_number(Count(*family, config).all()));
   } catch (const Unknown&) {
     return std::nullopt;

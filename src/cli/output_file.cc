@@ -54,7 +54,7 @@ OutputTarget open_target(const std::string& path) {
   constexpr int only_folders = O_PATH | O_DIRECTORY | O_CLOEXEC;
   const std::size_t slash = path.rfind('/');
   OutputTarget target{Descriptor(uninterrupted([] { return open(".", only_folders); })),
-                slash == std::string::npos ? path : path.substr(slash + 1)};
+                      slash == std::string::npos ? path : path.substr(slash + 1)};
   if (slash == std::string::npos) return target;
   if (path.front() == '/') {
     const std::string folder = path.substr(0, std::max<std::size_t>(slash, 1));

@@ -40,7 +40,7 @@ const WriterOf<Result>* find_in_table(std::string_view name) {
 
 template <class Result>
 typename OutputsOf<Result>::Output OutputsOf<Result>::parse_output(const std::string& text,
-                                                                const std::vector<std::string>& inputs) {
+                                                                   const std::vector<std::string>& inputs) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals + 1 == text.size())
     throw Error(fmt::format("invalid --output '{}'", text), "",

@@ -163,7 +163,8 @@ std::string what_grew(const Comparison& all) {
   const SeriesComparison& main = all.series.front();
   const std::string& title = main.title;
   const bool peak = main.peak.change == Change::more;
-  if (!peak && measure_growth(main) != std::fabs(main.steady.difference())) return title + " grows, and peaks no higher yet";
+  if (!peak && measure_growth(main) != std::fabs(main.steady.difference()))
+    return title + " grows, and peaks no higher yet";
   const Figure& figure = peak ? main.peak : main.steady;
   std::string text = fmt::format("{} {} {} instead of {}", title, peak ? "reaches" : "settles at",
                                  value_text(main.bad, *figure.bad), value_text(main.good, *figure.good));

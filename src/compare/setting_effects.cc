@@ -16,19 +16,19 @@ struct SizeSetting {
   double power;
 };
 constexpr auto device_sizes = std::to_array<SizeSetting>({{"batch_size", 1},
-                                                   {"eval_batch_size", 1},
-                                                   {"sequence_length", 2},
-                                                   {"image_size", 4},
-                                                   {"frames", 2},
-                                                   {"vocabulary", 1},
-                                                   {"layers", 1},
-                                                   {"hidden", 2},
-                                                   {"heads", 1},
-                                                   {"parameters", 1},
-                                                   {"trainable_parameters", 1},
-                                                   {"tensor_parallel", -1},
-                                                   {"pipeline_parallel", -1},
-                                                   {"context_parallel", -1}});
+                                                          {"eval_batch_size", 1},
+                                                          {"sequence_length", 2},
+                                                          {"image_size", 4},
+                                                          {"frames", 2},
+                                                          {"vocabulary", 1},
+                                                          {"layers", 1},
+                                                          {"hidden", 2},
+                                                          {"heads", 1},
+                                                          {"parameters", 1},
+                                                          {"trainable_parameters", 1},
+                                                          {"tensor_parallel", -1},
+                                                          {"pipeline_parallel", -1},
+                                                          {"context_parallel", -1}});
 constexpr auto host_sizes =
     std::to_array<SizeSetting>({{"num_workers", 1}, {"prefetch_factor", 1}, {"batch_size", 1}, {"parameters", 1}});
 

@@ -420,7 +420,8 @@ class BudgetMaker {
 
 Budget compute_budget(const ModelShape& model, const RunShape& run) {
   if (group_size(run.pipeline_parallel) <= 1) return BudgetMaker(model, run, PipelineStage::only).make();
-  Budget first = BudgetMaker(model, run, PipelineStage::first).make(), last = BudgetMaker(model, run, PipelineStage::last).make();
+  Budget first = BudgetMaker(model, run, PipelineStage::first).make(),
+         last = BudgetMaker(model, run, PipelineStage::last).make();
   first.pipeline_stage = "first";
   last.pipeline_stage = "last";
   Budget &larger = first.total.count >= last.total.count ? first : last, &smaller = &larger == &first ? last : first;

@@ -25,7 +25,7 @@ std::optional<std::vector<LinearLayer>> list_matrices(const ModelShape& model) {
   }
   const double width = model.intermediate ? to_double(*model.intermediate) : model_memory::classic_width * hidden;
   std::vector<LinearLayer> all = {{hidden, query}, {hidden, key},   {hidden, key},
-                             {query, hidden}, {hidden, width}, {width, hidden}};
+                                  {query, hidden}, {hidden, width}, {width, hidden}};
   if (model.gated) all.push_back({hidden, width});
   return all;
 }

@@ -43,16 +43,16 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
     std::string_view fact, file;
   };
   static constexpr auto marks = std::to_array<FrameworkFile>({{"framework.trainer", "/transformers/trainer"},
-                                                     {"framework.trainer", "/trl/trainer/"},
-                                                     {"framework.trainer", "transformers/trainer.py"},
-                                                     {"framework.huggingface", "/transformers/"},
-                                                     {"framework.huggingface", "/accelerate/"},
-                                                     {"framework.lightning", "lightning"},
-                                                     {"framework.deepspeed", "/deepspeed/"},
-                                                     {"framework.megatron", "megatron"},
-                                                     {"framework.diffusers", "/diffusers/pipelines/"},
-                                                     {"framework.tensorflow", "/tensorflow/"},
-                                                     {"framework.jax", "/jax/"}});
+                                                              {"framework.trainer", "/trl/trainer/"},
+                                                              {"framework.trainer", "transformers/trainer.py"},
+                                                              {"framework.huggingface", "/transformers/"},
+                                                              {"framework.huggingface", "/accelerate/"},
+                                                              {"framework.lightning", "lightning"},
+                                                              {"framework.deepspeed", "/deepspeed/"},
+                                                              {"framework.megatron", "megatron"},
+                                                              {"framework.diffusers", "/diffusers/pipelines/"},
+                                                              {"framework.tensorflow", "/tensorflow/"},
+                                                              {"framework.jax", "/jax/"}});
   if (incident != nullptr)
     for (const Frame& f : incident->oom.frames) {
       const std::string file = with_slashes(f.file);

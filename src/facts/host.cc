@@ -21,19 +21,19 @@ struct ReportingManager {
 };
 /// The program that prints a message, by the prefix of its form.
 constexpr ReportingManager managers[] = {{"slurm", "slurm"},
-                                {"oomkilled", "kubernetes"},
-                                {"evicted", "kubernetes"},
-                                {"docker", "docker"},
-                                {"lsf", "lsf"},
-                                {"pbs", "pbs"},
-                                {"torque", "torque"},
-                                {"moab", "torque"},
-                                {"grid-engine", "grid_engine"},
-                                {"htcondor", "htcondor"},
-                                {"yarn", "yarn"},
-                                {"ray", "ray"},
-                                {"dask", "dask"},
-                                {"flux", "flux"}};
+                                         {"oomkilled", "kubernetes"},
+                                         {"evicted", "kubernetes"},
+                                         {"docker", "docker"},
+                                         {"lsf", "lsf"},
+                                         {"pbs", "pbs"},
+                                         {"torque", "torque"},
+                                         {"moab", "torque"},
+                                         {"grid-engine", "grid_engine"},
+                                         {"htcondor", "htcondor"},
+                                         {"yarn", "yarn"},
+                                         {"ray", "ray"},
+                                         {"dask", "dask"},
+                                         {"flux", "flux"}};
 
 /// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
 /// log.

@@ -59,8 +59,9 @@ std::optional<double> version_of_words(std::string_view message_format) {
     std::string_view message_format;
     double version;
   };
-  for (const auto& [format, version] : {VersionWords{"torch-0.4", 0.04}, VersionWords{"torch-1.0", 1.03}, VersionWords{"torch-1.4", 1.1},
-                                        VersionWords{"torch-1.11", 2.0}, VersionWords{"torch-2.1", 2.01}, VersionWords{"torch-2.9", 2.09}})
+  for (const auto& [format, version] :
+       {VersionWords{"torch-0.4", 0.04}, VersionWords{"torch-1.0", 1.03}, VersionWords{"torch-1.4", 1.1},
+        VersionWords{"torch-1.11", 2.0}, VersionWords{"torch-2.1", 2.01}, VersionWords{"torch-2.9", 2.09}})
     if (format == message_format) return version;
   return std::nullopt;
 }

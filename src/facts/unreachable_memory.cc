@@ -6,7 +6,8 @@
 namespace oomdoctor {
 
 UnreachableMemory::OriginNumber UnreachableMemory::make_origin_number(const std::optional<int>& number) {
-  return number ? OriginNumber{OriginNumber::Numbering::numbered, *number} : OriginNumber{OriginNumber::Numbering::unnamed};
+  return number ? OriginNumber{OriginNumber::Numbering::numbered, *number}
+                : OriginNumber{OriginNumber::Numbering::unnamed};
 }
 
 UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
@@ -22,7 +23,8 @@ UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
 /// With a number, `s` shares it with the series of this number and with the unnamed ones.
 const Series* UnreachableMemory::last_with(const Series& s, Metric metric, i64 values) const {
   const auto parts_for = [](const std::optional<int>& number) {
-    return number ? std::array{make_origin_number(number), OriginNumber{OriginNumber::Numbering::unnamed}} : std::array{OriginNumber{}, OriginNumber{}};
+    return number ? std::array{make_origin_number(number), OriginNumber{OriginNumber::Numbering::unnamed}}
+                  : std::array{OriginNumber{}, OriginNumber{}};
   };
   const Series* last = nullptr;
   for (const OriginNumber& rank : parts_for(s.origin.rank))

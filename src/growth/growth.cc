@@ -189,9 +189,9 @@ GrowthVerdict decide_growth(const FittedSeries& fitted) {
   if (!verdict.growing) return verdict;
   // A searched knot or jump fits some part of any noise. So the line counts until it is clearly worse.
   const Law law = verdict.growing->law;
-  if (const Fit* line = find_fit(fitted, Law::linear); (law == Law::bend || law == Law::late || law == Law::step_line) &&
-                                                     grows(*line, fitted) &&
-                                                     line->score < verdict.growing->score + limits::strong_evidence)
+  if (const Fit* line = find_fit(fitted, Law::linear);
+      (law == Law::bend || law == Law::late || law == Law::step_line) && grows(*line, fitted) &&
+      line->score < verdict.growing->score + limits::strong_evidence)
     verdict.growing = line;
   verdict.gap = verdict.bounded->score - verdict.growing->score;
   if (verdict.gap < required_gap(*verdict.growing, *verdict.bounded)) {

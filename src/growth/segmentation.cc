@@ -88,7 +88,8 @@ std::optional<double> estimate_spread(const Points& points, std::size_t lag, con
       second.push_back(points.y[i] - 2 * points.y[i - lag] + points.y[i - 2 * lag]);
   }
   if (first.size() < min_for_spread) return std::nullopt;
-  if (2 * moves.size() < first.size()) return moves.empty() ? 0 : compute_median(moves);  // the value moves in print steps
+  if (2 * moves.size() < first.size())
+    return moves.empty() ? 0 : compute_median(moves);  // the value moves in print steps
   const double by_slope = compute_spread(first) / std::sqrt(2.0);
   return second.size() < min_for_spread ? by_slope : std::min(by_slope, compute_spread(second) / std::sqrt(6.0));
 }

@@ -130,8 +130,7 @@ std::optional<StageMap::Plateau> StageMap::plateau_between(const Segment& before
 void StageMap::mark_plateaus() {
   constexpr std::size_t max_segments = 3;  // in segments of one plateau
   constexpr std::size_t max_parts = 80;    // more parts are a pattern for the periodic laws
-  for (std::vector<std::size_t> work = working(); work.size() >= 3 && work.size() <= max_parts;
-       work = working()) {
+  for (std::vector<std::size_t> work = working(); work.size() >= 3 && work.size() <= max_parts; work = working()) {
     std::size_t smallest = std::numeric_limits<std::size_t>::max(), from = 0, to = 0;
     std::optional<Plateau> found;
     for (std::size_t i = 1; i + 1 < work.size(); ++i)

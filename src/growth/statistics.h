@@ -8,7 +8,8 @@
 
 namespace oomdoctor {
 
-double compute_quantile(std::vector<double> values, double share);  ///< linear between order statistics; 0 for empty input
+double compute_quantile(std::vector<double> values,
+                        double share);  ///< linear between order statistics; 0 for empty input
 double compute_median(std::vector<double> values);
 
 /// Standard deviation from the median absolute deviation (factor 1.4826). Outliers have no effect while fewer than half

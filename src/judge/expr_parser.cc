@@ -161,7 +161,8 @@ class ExprParser {
   }
 
   bool is(std::string_view text) const {
-    return token_.text == text && (token_.kind == ExprToken::ExprTokenKind::symbol || token_.kind == ExprToken::ExprTokenKind::word);
+    return token_.text == text &&
+           (token_.kind == ExprToken::ExprTokenKind::symbol || token_.kind == ExprToken::ExprTokenKind::word);
   }
   bool take(std::string_view text) {
     if (!is(text)) return false;

@@ -22,12 +22,12 @@ bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '-'; }
 std::optional<std::string_view> unit_word(std::string_view name) {
   using UnitWord = std::pair<std::string_view, std::string_view>;
   static constexpr auto units = std::to_array<UnitWord>({{"kbyte", "KB"},
-                                                     {"mbyte", "MB"},
-                                                     {"gbyte", "GB"},
-                                                     {"kilobyte", "KB"},
-                                                     {"megabyte", "MB"},
-                                                     {"gigabyte", "GB"},
-                                                     {"terabyte", "TB"}});
+                                                         {"mbyte", "MB"},
+                                                         {"gbyte", "GB"},
+                                                         {"kilobyte", "KB"},
+                                                         {"megabyte", "MB"},
+                                                         {"gigabyte", "GB"},
+                                                         {"terabyte", "TB"}});
   if (name.ends_with('s')) name.remove_suffix(1);
   const auto unit = std::find_if(units.begin(), units.end(), [&](const UnitWord& u) { return u.first == name; });
   return unit == units.end() ? std::nullopt : std::optional(unit->second);

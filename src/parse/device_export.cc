@@ -141,7 +141,8 @@ bool may_be_free(const ColumnSummary& column, double total) {
 /// Finds total, free and used among `amounts`. The largest column is the total. If two others add up to it, the one
 /// next to it is free (the order of the query in nvidia-smi's manual). A single other column is used, unless it moves
 /// against the largest or may be free, or is constant and a GPU's total.
-bool assign_roles(const std::vector<ColumnSummary>& columns, const std::vector<std::size_t>& amounts, InferredColumns& out) {
+bool assign_roles(const std::vector<ColumnSummary>& columns, const std::vector<std::size_t>& amounts,
+                  InferredColumns& out) {
   if (amounts.empty() || amounts.size() > 3) return false;
   if (amounts.size() == 1) {
     if (columns[amounts[0]].is_constant() && is_total_of_gpu(columns[amounts[0]].max_value)) return false;
@@ -182,7 +183,8 @@ bool assign_roles(const std::vector<ColumnSummary>& columns, const std::vector<s
 }
 
 /// Cells without units: finds three adjacent columns that are total, free and used by their sum.
-std::vector<std::size_t> find_three_sizes(const std::vector<ColumnSummary>& columns, const std::vector<std::size_t>& plain) {
+std::vector<std::size_t> find_three_sizes(const std::vector<ColumnSummary>& columns,
+                                          const std::vector<std::size_t>& plain) {
   std::vector<std::size_t> best;
   double best_share = 0;
   for (std::size_t i = 0; i + 2 < plain.size(); ++i) {
@@ -310,7 +312,9 @@ bool are_numeric_rows(std::span<const std::string> first_lines) {
   const auto rows = first_rows(first_lines, dated);
   if (rows.size() < 3) return false;
   const auto columns = summarise_columns(rows);
-  const auto known = [](const ColumnSummary& c) { return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses; };
+  const auto known = [](const ColumnSummary& c) {
+    return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses;
+  };
   return std::all_of(columns.begin(), columns.end(), known) &&
          std::any_of(columns.begin(), columns.end(),
                      [](const ColumnSummary& c) { return c.mebibytes || c.max_value >= 1000; });

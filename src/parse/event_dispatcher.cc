@@ -27,7 +27,8 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
   for (const GaugeValue& v : values) {
     const NumberKind kind = form.numbers()[v.number].kind;
     if (kind == NumberKind::step) step = v.value;
-    if (kind == NumberKind::epoch || kind == NumberKind::epoch0) epoch = v.value, first_epoch = kind == NumberKind::epoch ? 1 : 0;
+    if (kind == NumberKind::epoch || kind == NumberKind::epoch0)
+      epoch = v.value, first_epoch = kind == NumberKind::epoch ? 1 : 0;
     if (kind == NumberKind::total) total = v.value;
     if (kind == NumberKind::rank) where.rank = index_number(v.value);
     if (kind == NumberKind::device) where.device = index_number(v.value);
@@ -46,7 +47,8 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
     for (int k = 0; k < v.decimals; ++k) reading.quantum /= 10;
     reading.quantum = std::max(1.0, reading.quantum);
     // "41.27GiB(52.16%)": the percentage is a share of the capacity.
-    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == NumberKind::percent && values[i + 1].value > 0)
+    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == NumberKind::percent &&
+        values[i + 1].value > 0)
       reading.capacity = std::round(100 * reading.value / values[i + 1].value);
     sink.reading(reading, step);
   }

@@ -292,8 +292,8 @@ bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& wind
 
 /// Only the text before the first free number has fixed columns. So lengths may differ only if the prefix and all
 /// positions examined are in front of it.
-Lengths FormatRegistry::classify_lengths(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
-                                   const NumberSpans* runs) {
+Lengths FormatRegistry::classify_lengths(const Line& line, std::span<const CompiledFormat* const> wanted,
+                                         const Views& views, const NumberSpans* runs) {
   if (runs == nullptr) return Lengths::differ;
   const std::size_t free = runs->first_free();
   const bool in_front = line.prefix.bytes_examined <= free && (!views.printed || views.printed->bytes_examined <= free);

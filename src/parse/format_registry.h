@@ -102,8 +102,8 @@ struct LineMatch : LineRef {
   /// Null for headers and rows.
   const CompiledFormat* by = nullptr;
   std::string_view text = {};                    ///< the text that was tried: the line, or the joined message
-  const GroupPositions* parts = nullptr;                  ///< groups of a regex, in `text`
-  FreeformLine* printed = nullptr;               ///< of a pattern with `accepts_parsed`: see BlockMatches::fill_printed()
+  const GroupPositions* parts = nullptr;         ///< groups of a regex, in `text`
+  FreeformLine* printed = nullptr;  ///< of a pattern with `accepts_parsed`: see BlockMatches::fill_printed()
   std::size_t values_begin = 0, values_end = 0;  ///< in BlockMatches::values
   bool again = false;                            ///< the same format has an earlier match on this line
   bool given_up = false;                         ///< a user's regex took too many steps on this line: no match
@@ -186,7 +186,7 @@ class FormatRegistry {
                           BlockMatches& out);
   /// Whether a template of this line fits lines with numbers of other lengths.
   static Lengths classify_lengths(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
-                            const NumberSpans* runs);
+                                  const NumberSpans* runs);
   /// Tries all formats on a line, fallbacks last, and offers the result to the cache.
   void read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
                  TemplateCache* memo, BlockMatches& out) const;

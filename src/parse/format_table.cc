@@ -38,7 +38,7 @@ constexpr std::array<SeriesKind, 4> kinds{SeriesKind::gauge, SeriesKind::sampled
 /// The row with this name, which is the key's value. Throws Error with the nearest name, or with all of them.
 template <typename Rows, typename NameOf>
 const auto& find_row(const TomlTable& table, std::string_view key, std::string_view word, const Rows& rows,
-                   NameOf name_of) {
+                     NameOf name_of) {
   std::vector<std::string> names;
   for (const auto& row : rows) {
     if (name_of(row) == word) return row;

@@ -130,7 +130,8 @@ class FreeformReader {
   void read_values();
   void resolve_unitless();
   void drop_ambiguous();
-  void add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
+  void add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number,
+                 const std::optional<Unit>& unit);
   void set_step(std::size_t step, std::optional<std::size_t> total);
   std::optional<Unit> infer_unit() const;
   bool counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const;

@@ -8,8 +8,8 @@ namespace {
 using OomSize = std::optional<Bytes> Oom::*;
 
 constexpr std::array<OomSize, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
-                                        &Oom::process,     &Oom::allocated,     &Oom::reserved,
-                                        &Oom::unallocated, &Oom::private_pools, &Oom::limit};
+                                         &Oom::process,     &Oom::allocated,     &Oom::reserved,
+                                         &Oom::unallocated, &Oom::private_pools, &Oom::limit};
 
 /// True if the rounding intervals of both sizes overlap, or one is unknown.
 bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {

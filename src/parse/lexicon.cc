@@ -99,7 +99,8 @@ void Lexicon::add(Role role, std::string_view text) {
 std::optional<PhraseAt> Lexicon::match(Role role, std::span<const Token> tokens, std::size_t at) const {
   const auto fits = [&](const PhraseElement& place, std::size_t i) {
     return i < tokens.size() && tokens[i].kind == Token::Kind::word &&
-           std::any_of(place.words.begin(), place.words.end(), [&](const WordPattern& w) { return w.fits(tokens[i].name); });
+           std::any_of(place.words.begin(), place.words.end(),
+                       [&](const WordPattern& w) { return w.fits(tokens[i].name); });
   };
   for (const PhraseElements& phrase : phrases_[static_cast<std::size_t>(role)]) {
     std::size_t i = at;

@@ -104,17 +104,17 @@ std::optional<Metric> find_metric(std::string_view name) {
     Metric metric;
   };
   static constexpr std::array<NamedMetric, 12> names{{{"allocated", Metric::allocated},
-                                                {"reserved", Metric::reserved},
-                                                {"max_allocated", Metric::max_allocated},
-                                                {"max_reserved", Metric::max_reserved},
-                                                {"active", Metric::active},
-                                                {"used", Metric::used},
-                                                {"free", Metric::free},
-                                                {"memory", Metric::memory},
-                                                {"host_rss", Metric::host_rss},
-                                                {"host_used", Metric::host_used},
-                                                {"host_available", Metric::host_available},
-                                                {"utilization", Metric::utilization}}};
+                                                      {"reserved", Metric::reserved},
+                                                      {"max_allocated", Metric::max_allocated},
+                                                      {"max_reserved", Metric::max_reserved},
+                                                      {"active", Metric::active},
+                                                      {"used", Metric::used},
+                                                      {"free", Metric::free},
+                                                      {"memory", Metric::memory},
+                                                      {"host_rss", Metric::host_rss},
+                                                      {"host_used", Metric::host_used},
+                                                      {"host_available", Metric::host_available},
+                                                      {"utilization", Metric::utilization}}};
   for (const auto& e : names)
     if (e.name == name) return e.metric;
   return std::nullopt;
@@ -177,13 +177,14 @@ CompiledLineFormat::CompiledLineFormat(const LineFormat& gauge) : gauge_(&gauge)
 
 std::uint32_t CompiledLineFormat::add_number(std::string_view name) {
   using NumberKind = GaugeNumber::NumberKind;
-  static constexpr std::array<std::pair<std::string_view, NumberKind>, 7> kind_names{{{"step", NumberKind::step},
-                                                                                {"epoch", NumberKind::epoch},
-                                                                                {"epoch0", NumberKind::epoch0},
-                                                                                {"total", NumberKind::total},
-                                                                                {"rank", NumberKind::rank},
-                                                                                {"device", NumberKind::device},
-                                                                                {"percent", NumberKind::percent}}};
+  static constexpr std::array<std::pair<std::string_view, NumberKind>, 7> kind_names{
+      {{"step", NumberKind::step},
+       {"epoch", NumberKind::epoch},
+       {"epoch0", NumberKind::epoch0},
+       {"total", NumberKind::total},
+       {"rank", NumberKind::rank},
+       {"device", NumberKind::device},
+       {"percent", NumberKind::percent}}};
   for (std::uint32_t i = 0; i < numbers_.size(); ++i)
     if (numbers_[i].name == name) return i;  // used by several choices
   GaugeNumber number;
@@ -241,7 +242,8 @@ bool CompiledLineFormat::digits_are_numbers() const {
   if (regex_) return oomdoctor::digits_are_numbers(gauge_->regex);
   for (const FormPieces& pieces : choices_)
     for (const FormPiece& piece : pieces)
-      if (piece.kind == FormPiece::PieceKind::text && std::any_of(piece.text.begin(), piece.text.end(), is_digit)) return false;
+      if (piece.kind == FormPiece::PieceKind::text && std::any_of(piece.text.begin(), piece.text.end(), is_digit))
+        return false;
   return true;
 }
 
@@ -309,7 +311,8 @@ bool CompiledLineFormat::read_pieces(const FormPieces& pieces, std::string_view 
 }
 
 std::optional<CompiledLineFormat::FormMatch> CompiledLineFormat::find(const FormPieces& pieces, std::string_view line,
-                                                                  std::size_t from, std::vector<GaugeValue>& values) {
+                                                                      std::size_t from,
+                                                                      std::vector<GaugeValue>& values) {
   values.clear();
   std::size_t end = 0;
   int budget = max_tries;

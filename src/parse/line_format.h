@@ -79,7 +79,7 @@ class CompiledLineFormat {
   void add_choices(std::string_view form, FormPieces pieces);
   FormEnd read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
   static std::optional<FormMatch> find(const FormPieces& pieces, std::string_view line, std::size_t from,
-                                   std::vector<GaugeValue>& values);
+                                       std::vector<GaugeValue>& values);
   static bool read_pieces(const FormPieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
                           std::vector<GaugeValue>& values, std::size_t& end, int& budget);
 

@@ -21,7 +21,8 @@ std::string_view front_of(const Evidence& evidence) {
 bool stepped_after(const Incident& incident, const IncidentContext& context) {
   if (!context.progress || incident.oom.kind == OomKind::host) return false;
   const i64 advances_before = context.advances + (incident.oom.frames.empty() ? 0 : redraws);
-  return context.progress->advances > advances_before && context.progress->line.evidence->span.first_line > context.line;
+  return context.progress->advances > advances_before &&
+         context.progress->line.evidence->span.first_line > context.line;
 }
 
 /// A program that logs a failure as a warning and survives it does so the next time, too. Without this, the last

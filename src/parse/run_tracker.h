@@ -93,7 +93,7 @@ class RunTracker {
   std::function<void()> before_end_;
   std::map<StreamId, StreamState> streams_;
   StreamId stream_id_;                           ///< key of stream_
-  StreamState* stream_ = nullptr;                     ///< the stream used last
+  StreamState* stream_ = nullptr;                ///< the stream used last
   std::map<StreamId, StreamProgress> progress_;  ///< in the current run
   LatestLine last_progress_;
   int ended_ = 0;

@@ -40,8 +40,8 @@ SeriesTracker::SeriesState* SeriesTracker::find(const Id& id) {
   return nullptr;
 }
 
-SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const CurrentLine& here, const Reading& r, bool has_step,
-                                                bool has_time) {
+SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const CurrentLine& here, const Reading& r,
+                                                      bool has_step, bool has_time) {
   by_hash_.emplace(compute_hash(id), states_.size());
   SeriesState& state = states_.emplace_back();
   state.index = result_.series.size();

@@ -66,7 +66,8 @@ void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form
 }
 
 void TemplateCache::grow() {
-  std::vector<CacheSlot> old = std::exchange(slots_, std::vector<CacheSlot>(std::min(growth * slots_.size(), max_slots)));
+  std::vector<CacheSlot> old =
+      std::exchange(slots_, std::vector<CacheSlot>(std::min(growth * slots_.size(), max_slots)));
   for (const CacheSlot& s : old)
     if (s.shape != nullptr) slot(s.key) = s;
 }

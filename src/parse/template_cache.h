@@ -40,7 +40,7 @@ struct NumberField {
 struct TemplateMatch {
   const CompiledFormat* reader = nullptr;
   bool again = false;                ///< the same format has an earlier match on this line
-  GroupPositions parts;                       ///< groups of a regex
+  GroupPositions parts;              ///< groups of a regex
   std::vector<NumberField> numbers;  ///< for a gauge, or for a pattern on free-form lines
   /// Null for other formats.
   std::unique_ptr<FreeformLine> printed;
@@ -138,7 +138,7 @@ class TemplateCache {
   std::size_t new_met_ = 0;         ///< hashes that were new to the table
   std::size_t front_ = 0;           ///< index of the last line's first bytes
   std::vector<bool> fronts_;        ///< by that index: true if a form is known for a line with this front
-  std::vector<CacheSlot> slots_;         ///< open addressing, a power of two; allocated by the first find()
+  std::vector<CacheSlot> slots_;    ///< open addressing, a power of two; allocated by the first find()
   std::size_t used_ = 0;            ///< occupied slots
   std::deque<LineTemplate> shapes_;
   std::deque<std::string> texts_;  ///< the texts of the keys

@@ -303,11 +303,13 @@ std::string_view colour(int index) { return palette[static_cast<std::size_t>(ind
 std::string svg_chart(const Plot& plot) {
   const std::vector<EndLabel> labels = end_labels(plot);
   int columns = 0;
-  for (const EndLabel& label : labels) columns = std::max({columns, count_columns(label.first), count_columns(label.second)});
+  for (const EndLabel& label : labels)
+    columns = std::max({columns, count_columns(label.first), count_columns(label.second)});
   const double margin_right = 12 + column_width * columns;
   std::size_t digits = 0;
   for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
-  const ChartFrame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
+  const ChartFrame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)),
+                      width - margin_right};
   Document out;
   out.add(R"(<svg class="plot" viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" aria-label="{}" {} fill="{}" )",
           width, height, html_inline(plot.title + " over the run"), svg_font, grey);

@@ -94,7 +94,8 @@ void add_label(Document& page, const BreakdownPart& part, double from, double wi
 }
 
 /// The parts side by side up to the capacity. Above them, from the start of the free part, the request.
-void add_bar(Document& page, const ReportIncident& of, const std::vector<BreakdownPart>& parts, const std::string& unit) {
+void add_bar(Document& page, const ReportIncident& of, const std::vector<BreakdownPart>& parts,
+             const std::string& unit) {
   const std::int64_t capacity = of.account->capacity_bytes;
   const auto request = static_cast<double>(of.requested_bytes.value_or(0)) / static_cast<double>(capacity);
   const std::vector<double> widths = compute_widths(parts, capacity);

@@ -25,8 +25,8 @@ constexpr CodePointRange ignorable[] = {
 
 /// White_Space of Unicode 15.1 (PropList.txt), and the empty Braille pattern.
 constexpr CodePointRange blanks[] = {{0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
-                            {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
-                            {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
+                                     {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
+                                     {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
 
 bool is_in(std::span<const CodePointRange> ranges, char32_t code) {
   return std::any_of(ranges.begin(), ranges.end(),

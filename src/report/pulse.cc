@@ -94,7 +94,8 @@ std::string pulse_line(const Pulse& pulse) {
   const std::string value = value_text(*pulse.value, pulse);
   if (pulse.capacity && pulse.unit.empty()) {
     const std::string capacity = value_text(*pulse.capacity, pulse);
-    text += fmt::format("{} of {} ({})", drop_common_unit(capacity, value), capacity, percent_text(*compute_fill(pulse)));
+    text +=
+        fmt::format("{} of {} ({})", drop_common_unit(capacity, value), capacity, percent_text(*compute_fill(pulse)));
   } else {
     text += value;
   }

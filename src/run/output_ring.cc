@@ -97,8 +97,8 @@ std::optional<OutputRing::QueuedOutput> OutputRing::pop() noexcept {
   for (std::uint64_t begin = control_->begin.load(); begin != control_->end.load();) {
     const QueueEntry entry = QueueEntry::of(control_->queue[begin % most_outputs].load());
     if (!control_->begin.compare_exchange_weak(begin, begin + 1)) continue;
-    return QueuedOutput{static_cast<Slot>(entry.slot), entry.stream,
-                  {bytes_ + entry.slot * slot_bytes + entry.begin, entry.size}};
+    return QueuedOutput{
+        static_cast<Slot>(entry.slot), entry.stream, {bytes_ + entry.slot * slot_bytes + entry.begin, entry.size}};
   }
   return std::nullopt;
 }

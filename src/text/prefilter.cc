@@ -41,7 +41,8 @@ void Prefilter::add(std::string_view anchor, bool fold_case, std::uint32_t index
   const std::size_t size = anchor.size(), last = size > 8 ? size - 8 : 0;
   entries_[entry] = {index, static_cast<std::uint32_t>(pieces_.size()), static_cast<std::uint16_t>(shift),
                      static_cast<std::uint16_t>(size)};
-  ends_[entry] = {mask_bytes(anchor, fold_case, 0), mask_bytes(anchor, fold_case, last), -static_cast<std::int32_t>(shift),
+  ends_[entry] = {mask_bytes(anchor, fold_case, 0), mask_bytes(anchor, fold_case, last),
+                  -static_cast<std::int32_t>(shift),
                   static_cast<std::int32_t>(last) - static_cast<std::int32_t>(shift)};
   for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(mask_bytes(anchor, fold_case, at));
 }

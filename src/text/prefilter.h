@@ -70,7 +70,8 @@ class Prefilter {
   static MaskedBytes mask_bytes(std::string_view anchor, bool fold_case, std::size_t at);
   void add(std::string_view anchor, bool fold_case, std::uint32_t index, std::size_t shift, std::size_t entry);
   bool middle_equal(const Entry& entry, const char* anchor) const;
-  void verify(const ScanRange& span, std::size_t block, const FingerprintPlaces& found, std::vector<AnchorHit>& hits) const;
+  void verify(const ScanRange& span, std::size_t block, const FingerprintPlaces& found,
+              std::vector<AnchorHit>& hits) const;
   void verify_at_ends(const ScanRange& span, std::size_t place, std::uint32_t slot, std::vector<AnchorHit>& hits) const;
   void add_hit(const ScanRange& span, AnchorHit hit, std::vector<AnchorHit>& hits) const;
 

@@ -255,7 +255,9 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return {};
   const auto* list = std::get_if<TomlNode::List>(&node->value);
-  const auto is_table = [](const TomlNode& element) { return std::holds_alternative<TomlNode::TableEntries>(element.value); };
+  const auto is_table = [](const TomlNode& element) {
+    return std::holds_alternative<TomlNode::TableEntries>(element.value);
+  };
   if (!list || !std::all_of(list->begin(), list->end(), is_table))
     fail(key, in_quotes(key) + " must be a list of tables", "write [[" + std::string(key) + "]]");
   std::vector<TomlTable> tables;

@@ -240,8 +240,8 @@ TEST_CASE("if epochs restart the count, a position is a printed step and the ind
 }
 
 TEST_CASE("the words name steps that the log prints") {
-  const Trend jumped =
-      analyse_growth(six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
+  const Trend jumped = analyse_growth(
+      six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   CHECK(jumped.shape == Shape::step);
   CHECK(jumped.why == "jumps by 3.73 GiB at value 20, step 85, then flat at 13.04 GiB");
   const Trend late =
@@ -265,8 +265,8 @@ TEST_CASE("the words name steps that the log prints") {
 }
 
 TEST_CASE("the numbers of the trend use the steps that the log prints") {
-  const Trend jumped =
-      analyse_growth(six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
+  const Trend jumped = analyse_growth(
+      six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   REQUIRE(jumped.change_points.size() == 1);
   CHECK(jumped.change_points[0] == Approx(85).margin(5));
   const auto leak = [](int epoch, int step) { return 10 + 0.02 * std::max(0, 110 * epoch + step - 270); };

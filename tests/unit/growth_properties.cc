@@ -98,7 +98,8 @@ TEST_CASE("a constant offset does not change the growth") {
   for (const std::vector<double>& values : courses()) {
     std::vector<double> raised;
     for (const double value : values) raised.push_back(value + 7 * GB);
-    const Trend one = analyse_growth(series_of(values), {30 * GB, {}}), other = analyse_growth(series_of(raised), {30 * GB, {}});
+    const Trend one = analyse_growth(series_of(values), {30 * GB, {}}),
+                other = analyse_growth(series_of(raised), {30 * GB, {}});
     CHECK(one.leak == other.leak);
     CHECK(one.model == other.model);
     CHECK(other.slope.value == Approx(one.slope.value).epsilon(1e-4));
