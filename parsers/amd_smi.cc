@@ -17,7 +17,7 @@ namespace {
 
 constexpr int max_lines = 400;  ///< lines of one GPU in "metric"
 
-enum Role : int { other, gpu, used, total };
+enum AmdSmiColumn : int { other, gpu, used, total };
 
 bool is_unit(std::string_view cell) {
   static constexpr std::array<std::string_view, 9> units{"W",

@@ -21,13 +21,13 @@ constexpr double mebibyte = static_cast<double>(MiB);
 constexpr std::string_view unit = " MiB";
 constexpr double max_size = 1e9;  ///< MiB; no machine has that much, so the line is damaged
 
-struct Part {
+struct CallbackSize {
   std::string_view label;
   Metric metric;
   SeriesKind kind;
 };
 // The process prints at a fixed point of its step, but other processes and host RAM do not follow its steps.
-constexpr std::array<Part, 6> parts{{
+constexpr std::array<CallbackSize, 6> parts{{
     {"allocated ", Metric::allocated, SeriesKind::gauge},
     {"reserved ", Metric::reserved, SeriesKind::gauge},
     {"max allocated ", Metric::max_allocated, SeriesKind::running_maximum},

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t max_columns = 64;
 
-enum Role { other, step, seconds, memory };
+enum CsvColumnRole { other, step, seconds, memory };
 
 std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -36,31 +36,31 @@ bool is_identifier(std::string_view cell) {
          std::all_of(cell.begin(), cell.end(), [](char c) { return is_dashed_name_char(c) || c == '.' || c == '/'; });
 }
 
-struct Column {
+struct MemoryColumn {
   Label label;
   Unit unit;
 };
 
 /// The metric and the unit of a column by its name, such as "gpu_mem_mb"; nullopt unless the name contains a memory
 /// label and a unit.
-std::optional<Column> memory_column(std::string_view name) {
+std::optional<MemoryColumn> memory_column(std::string_view name) {
   const std::string lowered = lower(name);
   std::vector<std::string_view> words;
   IdentifierWords identifier(name, lowered);
   while (const auto word = identifier.next()) words.push_back(*word);
   if (words.size() < 2 || !is_label_unit(words.back())) return std::nullopt;
-  const auto unit = unit_of(name.substr(name.size() - words.back().size()), false);
+  const auto unit = read_unit(name.substr(name.size() - words.back().size()), false);
   words.pop_back();
   if (!unit) return std::nullopt;
   if (words == std::vector<std::string_view>{"nvidia", "smi"})
-    return Column{{Metric::used, SeriesKind::sampled_gauge, true}, *unit};
+    return MemoryColumn{{Metric::used, SeriesKind::sampled_gauge, true}, *unit};
   for (const std::string_view word : words)
     if (!belongs_to_label(word)) return std::nullopt;
   const auto label = read_label(words);
-  return label ? std::optional(Column{*label, *unit}) : std::nullopt;
+  return label ? std::optional(MemoryColumn{*label, *unit}) : std::nullopt;
 }
 
-Role find_role(std::string_view name) {
+CsvColumnRole find_role(std::string_view name) {
   const std::string lowered = lower(name);
   if (step_rank(lowered) > 0) return step;
   if (one_of(lowered, {"elapsed_sec", "elapsed_s", "elapsed_seconds", "seconds", "time_s", "time_sec"})) return seconds;

@@ -69,7 +69,7 @@ void emit(const Match& m, EventSink& sink, Metric metric) {
   if (const std::string_view model = label(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
 }
 
-enum Role : int { other, used_column, total_column };
+enum DcgmColumn : int { other, used_column, total_column };
 
 }  // namespace
 

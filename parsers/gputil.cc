@@ -32,7 +32,7 @@ std::vector<std::string_view> bar_cells(std::string_view line) {
   return out;
 }
 
-enum Role : int { other, id, share, used, total, name };
+enum GputilColumn : int { other, id, share, used, total, name };
 
 /// Parses the number of "15%" or "425MB"; nullopt if the unit differs.
 std::optional<double> parse_number(std::string_view cell, std::string_view unit) {
@@ -43,13 +43,13 @@ std::optional<double> parse_number(std::string_view cell, std::string_view unit)
 }
 
 /// The time above the block, "=== 2025-02-01 12:00:00 ===", and whether the block is GPUtil's.
-struct Block {
+struct GputilBlock {
   std::optional<double> time;
   bool load = false;
 };
 
-Block find_block(const Cursor& cursor) {
-  Block block;
+GputilBlock find_block(const Cursor& cursor) {
+  GputilBlock block;
   cursor.backward(block_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     block.load = block.load || text.starts_with("GPU Load: ");
@@ -109,7 +109,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
 }
 
 void block_used(const Match& m, EventSink& sink) {
-  const Block block = find_block(m.cursor);
+  const GputilBlock block = find_block(m.cursor);
   emit_gpu_reading(sink, {}, megabytes(block.load ? Metric::used : Metric::memory, m[1]), block.time);
   std::size_t at = 0;
   if (const auto whole = read_number(m[2], at); whole && block.load)
@@ -117,7 +117,7 @@ void block_used(const Match& m, EventSink& sink) {
 }
 
 void block_torch(const Match& m, EventSink& sink) {
-  const Block block = find_block(m.cursor);
+  const GputilBlock block = find_block(m.cursor);
   emit_gpu_reading(sink, {}, megabytes(Metric::allocated, m[1]), block.time);
   emit_gpu_reading(sink, {}, megabytes(Metric::reserved, m[2]), block.time);
 }

@@ -44,16 +44,16 @@ std::optional<Bytes> find_group_limit(const Cursor& cursor) {
 
 /// The software that created a cgroup, recognised by the cgroup's path. A container's scope is below its pod's slice
 /// and a step's cgroup below its daemon's, so the order matters.
-struct Manager {
+struct CgroupManager {
   std::string_view mark, name;
 };
-constexpr Manager managers[] = {{"kubepods", "kubernetes"}, {"/docker/", "docker"}, {"docker-", "docker"},
-                                {"slurm", "slurm"},         {"/pbs", "pbs"},        {"htcondor", "htcondor"},
-                                {"/lsf/", "lsf"},           {"yarn", "yarn"},       {"user.slice", "systemd"},
-                                {"system.slice", "systemd"}};
+constexpr CgroupManager managers[] = {{"kubepods", "kubernetes"}, {"/docker/", "docker"}, {"docker-", "docker"},
+                                      {"slurm", "slurm"},         {"/pbs", "pbs"},        {"htcondor", "htcondor"},
+                                      {"/lsf/", "lsf"},           {"yarn", "yarn"},       {"user.slice", "systemd"},
+                                      {"system.slice", "systemd"}};
 
 void emit_manager(std::string_view path, EventSink& sink) {
-  for (const Manager& manager : managers)
+  for (const CgroupManager& manager : managers)
     if (path.find(manager.mark) != path.npos) return sink.setting("memory_manager", manager.name);
 }
 

@@ -19,13 +19,13 @@ constexpr double mebibyte = static_cast<double>(MiB);
 constexpr std::string_view monitor = "DeviceStatsMonitor.";
 constexpr std::size_t max_columns = 600;  ///< memory_stats() has about a hundred keys, for two hooks
 
-struct Key {
+struct StatsKey {
   std::string_view name;
   Metric metric;
   SeriesKind kind;
   std::string_view label;
 };
-constexpr std::array<Key, 6> keys{{
+constexpr std::array<StatsKey, 6> keys{{
     {"allocated_bytes.all.current", Metric::allocated, SeriesKind::gauge, ""},
     {"allocated_bytes.all.peak", Metric::max_allocated, SeriesKind::running_maximum, ""},
     {"reserved_bytes.all.current", Metric::reserved, SeriesKind::gauge, ""},
@@ -35,10 +35,10 @@ constexpr std::array<Key, 6> keys{{
 }};
 
 /// The hook and key of "on_train_batch_end/allocated_bytes.all.peak"; both empty for any other name.
-struct Column {
+struct HookColumn {
   std::string_view hook, key;
 };
-Column parse_column(std::string_view name) {
+HookColumn parse_column(std::string_view name) {
   const std::size_t slash = name.find('/');
   if (slash == name.npos || !name.starts_with("on_")) return {};
   std::size_t end = slash + 1;
@@ -46,14 +46,14 @@ Column parse_column(std::string_view name) {
   return {name.substr(0, slash), name.substr(slash + 1, end - slash - 1)};
 }
 
-void emit(const Column& column, const GaugeValue& number, std::optional<double> step, EventSink& sink) {
+void emit(const HookColumn& column, const GaugeValue& number, std::optional<double> step, EventSink& sink) {
   if (number.value < 0) return;
   if (column.key == "num_alloc_retries" || column.key == "num_ooms") {
     if (number.value > 0)
       sink.remark(column.key == "num_ooms" ? "allocator/failures" : "allocator/retries", number.value);
     return;
   }
-  for (const Key& key : keys) {
+  for (const StatsKey& key : keys) {
     if (key.name != column.key) continue;
     Reading r;
     r.metric = key.metric;
@@ -161,7 +161,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
 
 bool has_pairs(std::string_view line) {
   for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
-    const Column column = parse_column(line.substr(at + monitor.size()));
+    const HookColumn column = parse_column(line.substr(at + monitor.size()));
     if (column.key.empty()) continue;
     if (value_after(line, static_cast<std::size_t>(column.key.end() - line.begin()))) return true;
   }
@@ -172,7 +172,7 @@ void pairs(const Match& m, EventSink& sink) {
   const std::string_view line = m.text;
   const auto step = find_step(line);
   for (std::size_t at = line.find(monitor); at != line.npos; at = line.find(monitor, at + 1)) {
-    const Column column = parse_column(line.substr(at + monitor.size()));
+    const HookColumn column = parse_column(line.substr(at + monitor.size()));
     if (column.key.empty()) continue;
     if (const auto value = value_after(line, static_cast<std::size_t>(column.key.end() - line.begin())))
       emit(column, *value, step, sink);

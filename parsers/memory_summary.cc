@@ -45,12 +45,12 @@ void emit_reading(std::string_view number, std::string_view unit, Metric metric,
 }
 
 /// The keys of memory_stats() that are read, and their series.
-struct Key {
+struct SummaryKey {
   std::string_view text;
   Metric metric;
   SeriesKind kind;
 };
-constexpr Key keys[] = {
+constexpr SummaryKey keys[] = {
     {"allocated_bytes.all.current", Metric::allocated, SeriesKind::gauge},
     {"allocated_bytes.all.peak", Metric::max_allocated, SeriesKind::running_maximum},
     {"reserved_bytes.all.current", Metric::reserved, SeriesKind::gauge},
@@ -99,7 +99,7 @@ void reserved(const Match& m, EventSink& sink) {
 
 void stats(const Match& m, EventSink& sink) {
   const std::optional<double> step = read_freeform(m.text).step;
-  for (const Key& key : keys) {
+  for (const SummaryKey& key : keys) {
     const auto value = number_after(m.text, key.text);
     if (!value) continue;
     Reading r;

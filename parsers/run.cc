@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view columns =
     "time,process_tree_rss,cgroup_used,cgroup_limit,shm_used,shm_size,available,total,swap_free";
 constexpr std::size_t column_count = 9, first_columns = 6;  ///< the machine's columns may be missing
-enum Column : std::size_t { time_column, rss, group_used, group_limit, shared_used, shared_size };
+enum RunColumn : std::size_t { time_column, rss, group_used, group_limit, shared_used, shared_size };
 
 /// Whether the line has the mark of the first line of its file.
 bool is_ours(const Match& m) {

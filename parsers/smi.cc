@@ -23,9 +23,9 @@
 namespace oomdoctor::parsers::smi {
 namespace {
 
-enum Role : int { other, time_stamp, index, name, uuid, bus, tile, used, total, free_, pid, process_used };
+enum SmiRole : int { other, time_stamp, index, name, uuid, bus, tile, used, total, free_, pid, process_used };
 /// Flags next to the role of an amount: the unit in the column's header, if it is not MiB.
-enum Unit : int { mebibytes_unit = 0, bytes_unit = 64, gigabytes_unit = 128, unit_bits = 192 };
+enum HeaderUnit : int { mebibytes_unit = 0, bytes_unit = 64, gigabytes_unit = 128, unit_bits = 192 };
 
 constexpr double mebibyte = static_cast<double>(MiB);
 /// No GPU has this many MiB, so larger amounts are bytes.
@@ -84,41 +84,41 @@ int find_role(std::string_view cell) {
   return other;
 }
 
-struct Number {
+struct CellNumber {
   double value = 0;
   int decimals = 0;
 };
 
 /// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
 /// has a fast path.
-std::optional<Number> front_number(std::string_view cell, std::size_t& at) {
+std::optional<CellNumber> front_number(std::string_view cell, std::size_t& at) {
   constexpr std::size_t max_digits = 15;  // a double represents all integers of this length
   i64 whole = 0;
   std::size_t i = 0;
   const char* const bytes = cell.data();  // the bound is checked once: this is the hot path of exports
   for (const std::size_t end = std::min(cell.size(), max_digits); i < end && is_digit(bytes[i]); ++i)
     whole = whole * 10 + (bytes[i] - '0');
-  if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, Number{static_cast<double>(whole), 0};
+  if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, CellNumber{static_cast<double>(whole), 0};
   const auto any = read_number(cell, at);
-  return any ? std::optional(Number{any->value, any->decimals}) : std::nullopt;
+  return any ? std::optional(CellNumber{any->value, any->decimals}) : std::nullopt;
 }
 
 /// A column, and its cell in the current row.
-struct Column {
+struct SmiColumn {
   int role = other;  ///< including the unit flags
   bool bare = true;  ///< the header contains no unit
   std::string_view cell;
 };
 
 /// The content of a memory cell.
-struct Amount {
+struct CellAmount {
   double number = 0, unit = mebibyte;
   int decimals = 0;
   bool bare = true;  ///< neither the cell nor the header contains a unit
 };
 
 /// Reads an amount. The cell's own unit has precedence over the header's. `out` is empty for [N/A] and similar cells.
-void read_amount(std::string_view cell, const Column& column, std::optional<Amount>& out) {
+void read_amount(std::string_view cell, const SmiColumn& column, std::optional<CellAmount>& out) {
   out.reset();
   std::size_t at = 0;
   const auto n = front_number(cell, at);
@@ -126,7 +126,7 @@ void read_amount(std::string_view cell, const Column& column, std::optional<Amou
   while (at < cell.size() && cell[at] == ' ') ++at;
   const std::string_view unit = cell.substr(at);
   if (!unit.empty() && unit != "MiB" && unit != "MB") return;
-  Amount& amount = out.emplace();
+  CellAmount& amount = out.emplace();
   amount.number = n->value;
   amount.decimals = n->decimals;
   amount.bare = unit.empty() && column.bare;
@@ -180,16 +180,15 @@ struct KnownCard {
 
 /// The state that earlier rows leave for later rows of the same table.
 struct RowMemory {
-  using Known = KnownCard;
   std::optional<double> date;                ///< of the date line above the rows
   std::optional<double> moment;              ///< time of the last row, if only the order distinguishes the GPUs
   std::vector<std::string> cards;            ///< names of the GPUs in this query
   std::map<int, std::string> numbers;        ///< the first GPU with each index
   std::optional<i64> total;                  ///< MiB, of the first GPU
-  std::deque<Known> known;                   ///< GPUs with an index; a deque keeps their addresses stable
-  std::map<int, const Known*> last_emitted;  ///< last emitted GPU of each index
+  std::deque<KnownCard> known;               ///< GPUs with an index; a deque keeps their addresses stable
+  std::map<int, const KnownCard*> last_emitted;  ///< last emitted GPU of each index
   std::string name;                          ///< last emitted name
-  std::optional<Known> other;                ///< last emitted GPU that is not in `known`
+  std::optional<KnownCard> other;            ///< last emitted GPU that is not in `known`
 };
 
 void begin_query(RowMemory& row_memory, std::optional<double> date, std::optional<double> moment) {
@@ -212,18 +211,18 @@ int position_in_query(RowMemory& row_memory, std::optional<double> time, std::st
 }
 
 /// The parsed cells of a row of --query-gpu.
-struct Row {
+struct SmiRow {
   CardNames card;
   std::optional<double> time, day;
-  std::optional<Amount> used, total, free;
+  std::optional<CellAmount> used, total, free;
   bool malformed_time = false;
 };
 
 /// Reads one cell of a row; false if it does not fit its column, so the line is not a row.
-bool read_cell(std::string_view cell, const Column& column, Row& row) {
+bool read_cell(std::string_view cell, const SmiColumn& column, SmiRow& row) {
   const int plain = column.role & ~unit_bits;
   if (plain == used || plain == total || plain == free_) {
-    std::optional<Amount>& amount = plain == used ? row.used : plain == total ? row.total : row.free;
+    std::optional<CellAmount>& amount = plain == used ? row.used : plain == total ? row.total : row.free;
     read_amount(cell, column, amount);
     if (!amount && !is_absent(cell)) return false;
   } else if (plain == time_stamp) {
@@ -254,9 +253,9 @@ bool read_cell(std::string_view cell, const Column& column, Row& row) {
 
 /// Splits the line into one cell per column; false if there are more or fewer cells, because other log lines may follow
 /// a table.
-bool split_cells(std::string_view line, std::span<Column> columns) {
+bool split_cells(std::string_view line, std::span<SmiColumn> columns) {
   std::size_t begin = 0;
-  for (Column& column : columns) {
+  for (SmiColumn& column : columns) {
     if (begin > line.size()) return false;
     const std::size_t comma = std::min(line.find(',', begin), line.size());
     column.cell = line.substr(begin, comma - begin);
@@ -265,9 +264,9 @@ bool split_cells(std::string_view line, std::span<Column> columns) {
   return begin == line.size() + 1;
 }
 
-bool read_row(std::string_view line, std::span<Column> columns, Row& row) {
+bool read_row(std::string_view line, std::span<SmiColumn> columns, SmiRow& row) {
   if (!split_cells(line, columns)) return false;
-  for (const Column& column : columns)
+  for (const SmiColumn& column : columns)
     if (column.role != other && !read_cell(trimmed_cell(column.cell), column, row)) return false;
   if (row.malformed_time && !row.used && !row.free) return false;
   // A clock without a date counts from the date in the other column.
@@ -317,15 +316,15 @@ void emit_total(RowMemory& row_memory, const CardNames& named, const std::string
 
 /// The entry of the GPU with these names, created if necessary. Null if the row has no index, is a tile, or the list is
 /// full.
-RowMemory::Known* known_card(RowMemory& row_memory, const CardNames& named) {
+KnownCard* known_card(RowMemory& row_memory, const CardNames& named) {
   if (!named.index || !named.tile.empty()) return nullptr;
-  const RowMemory::Known*& last_emitted = row_memory.last_emitted[*named.index];
-  for (RowMemory::Known& known : row_memory.known)
+  const KnownCard*& last_emitted = row_memory.last_emitted[*named.index];
+  for (KnownCard& known : row_memory.known)
     if (known.last_emitted == &last_emitted && known.uuid == named.uuid && known.bus == named.bus &&
         known.name == named.name && known.total == named.total)
       return &known;
   if (row_memory.known.size() >= max_remembered_cards) return last_emitted = nullptr, nullptr;
-  RowMemory::Known& known = row_memory.known.emplace_back();
+  KnownCard& known = row_memory.known.emplace_back();
   known.uuid = named.uuid;
   known.bus = named.bus;
   known.name = named.name;
@@ -336,7 +335,7 @@ RowMemory::Known* known_card(RowMemory& row_memory, const CardNames& named) {
 
 /// Emits the identity and the total of the row's GPU.
 void emit_card(RowMemory& row_memory, const CardNames& named, std::optional<double> time, bool with_total,
-               RowMemory::Known& card, EventSink& sink) {
+               KnownCard& card, EventSink& sink) {
   card.origin = {};
   card.label = identify(row_memory, named, time, card.origin);
   sink.at(card.origin);
@@ -347,7 +346,7 @@ void emit_card(RowMemory& row_memory, const CardNames& named, std::optional<doub
 }
 
 /// Returns the prepared reading of the series, so that each row only sets the value and the quantum.
-Reading& find_reading(RowMemory::Known& card, Metric metric, double unit) {
+Reading& find_reading(KnownCard& card, Metric metric, double unit) {
   const auto [at, added] = card.readings.try_emplace({metric, unit});
   Reading& reading = at->second;
   if (!added) return reading;
@@ -374,17 +373,17 @@ class CsvRows final : public Rows {
     if (processes_) return read_process(line);
     if (const auto date = parse_date_line(line)) {
       StoredRow& stored = stored_rows_.emplace_back();
-      stored.kind = StoredRow::Kind::date;
+      stored.kind = StoredRow::RowKind::date;
       stored.time = date;
     } else {
-      Row row;
+      SmiRow row;
       if (!read_row(line, columns_, row)) return false;
       StoredRow& stored = stored_rows_.emplace_back();
       stored.card = find_card(row.card);
       stored.time = row.time;
       if (!row.used && !row.free) return true;
-      stored.kind = row.used ? StoredRow::Kind::used : StoredRow::Kind::free;
-      const Amount& amount = row.used ? *row.used : *row.free;
+      stored.kind = row.used ? StoredRow::RowKind::used : StoredRow::RowKind::free;
+      const CellAmount& amount = row.used ? *row.used : *row.free;
       stored.number = amount.number;
       stored.unit = amount.unit;
       stored.decimals = amount.decimals;
@@ -395,14 +394,14 @@ class CsvRows final : public Rows {
 
   void emit(std::size_t i, std::any& memory, EventSink& sink) override {
     const StoredRow& row = stored_rows_[i];
-    if (row.kind == StoredRow::Kind::process) return emit_process(row, sink);
+    if (row.kind == StoredRow::RowKind::process) return emit_process(row, sink);
     if (!memory.has_value()) memory.emplace<RowMemory>();
     RowMemory& row_memory = *std::any_cast<RowMemory>(&memory);
-    if (row.kind == StoredRow::Kind::date) return begin_query(row_memory, row.time, {});
+    if (row.kind == StoredRow::RowKind::date) return begin_query(row_memory, row.time, {});
     const std::optional<double> time = row.time ? row.time : row_memory.date;
-    RowMemory::Known& card = emit_card(row_memory, cards_[row.card], time, sink);
-    if (row.kind == StoredRow::Kind::card) return;
-    Reading& reading = find_reading(card, row.kind == StoredRow::Kind::used ? Metric::used : Metric::free, row.unit);
+    KnownCard& card = emit_card(row_memory, cards_[row.card], time, sink);
+    if (row.kind == StoredRow::RowKind::card) return;
+    Reading& reading = find_reading(card, row.kind == StoredRow::RowKind::used ? Metric::used : Metric::free, row.unit);
     reading.value = row.number * row.unit;
     reading.quantum = row.decimals == 0 ? row.unit : row.unit / std::pow(10.0, row.decimals);
     reading.quantum = std::max(1.0, reading.quantum);
@@ -413,7 +412,7 @@ class CsvRows final : public Rows {
  private:
   /// A stored row.
   struct StoredRow {
-    enum class Kind { process, date, card, used, free } kind = Kind::card;
+    enum class RowKind { process, date, card, used, free } kind = RowKind::card;
     double whole = 0;  ///< used plus free, in bytes
     std::uint32_t card = 0;
     int decimals = 0;
@@ -421,9 +420,9 @@ class CsvRows final : public Rows {
     i64 pid = 0;
     std::optional<double> time;
   };
-  struct Card {
+  struct FoundCard {
     CardNames named;
-    RowMemory::Known* known = nullptr;
+    KnownCard* known = nullptr;
   };
 
   /// Reads "2025/02/01 12:00:00.104, GPU-…, 4711, python, 1812 MiB". Names of programs may contain commas, so the
@@ -432,13 +431,13 @@ class CsvRows final : public Rows {
     const auto cells = split_at_commas(line);
     if (cells.size() < columns_.size()) return false;
     StoredRow& stored = stored_rows_.emplace_back();
-    stored.kind = StoredRow::Kind::process;
+    stored.kind = StoredRow::RowKind::process;
     const std::size_t more = cells.size() - columns_.size();
     bool after_pid = false;
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       const std::string_view cell = cells[after_pid ? c + more : c];
       const int plain = columns_[c].role & ~unit_bits;
-      std::optional<Amount> amount;
+      std::optional<CellAmount> amount;
       if (plain == pid) stored.pid = leading_integer(cell);
       if (plain == time_stamp) stored.time = parse_time(cell);
       if (plain == process_used || plain == used) read_amount(cell, columns_[c], amount);
@@ -458,29 +457,29 @@ class CsvRows final : public Rows {
     const std::size_t next = card_ + 1 < cards_.size() ? card_ + 1 : 0;
     if (next < cards_.size() && cards_[next].named == named) return card_ = static_cast<std::uint32_t>(next);
     const auto begin = cards_.end() - static_cast<std::ptrdiff_t>(std::min(cards_.size(), max_remembered_cards));
-    const auto found = std::find_if(begin, cards_.end(), [&](const Card& c) { return c.named == named; });
+    const auto found = std::find_if(begin, cards_.end(), [&](const FoundCard& c) { return c.named == named; });
     card_ = static_cast<std::uint32_t>(found - cards_.begin());
     if (found == cards_.end()) cards_.push_back({named});
     return card_;
   }
 
   /// Emits the identity of the GPU only if it differs from the last row with the same index.
-  RowMemory::Known& emit_card(RowMemory& row_memory, Card& card, std::optional<double> time, EventSink& sink) const {
+  KnownCard& emit_card(RowMemory& row_memory, FoundCard& card, std::optional<double> time, EventSink& sink) const {
     if (card.known == nullptr) card.known = known_card(row_memory, card.named);
     if (card.known != nullptr && *card.known->last_emitted == card.known && row_memory.name == card.known->name) {
       sink.at(card.known->origin);
       return *card.known;
     }
-    RowMemory::Known& current = card.known != nullptr ? *card.known : row_memory.other.emplace();
+    KnownCard& current = card.known != nullptr ? *card.known : row_memory.other.emplace();
     smi::emit_card(row_memory, card.named, time, with_total_, current, sink);
     if (current.last_emitted != nullptr) *current.last_emitted = &current;
     return current;
   }
 
   bool processes_, with_total_;
-  std::vector<Column> columns_;
+  std::vector<SmiColumn> columns_;
   std::vector<StoredRow> stored_rows_;
-  std::vector<Card> cards_;
+  std::vector<FoundCard> cards_;
   std::uint32_t card_ = 0;  ///< GPU of the last row
 };
 
@@ -528,7 +527,7 @@ bool sniff(std::span<const std::string> first_lines, Layout& layout) {
     return true;
   }
   layout.roles.assign(found->count, other);
-  const auto put = [&](std::optional<std::size_t> column, Role role) {
+  const auto put = [&](std::optional<std::size_t> column, SmiRole role) {
     if (column) layout.roles[*column] = role;
   };
   put(found->time, time_stamp);

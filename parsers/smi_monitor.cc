@@ -16,7 +16,7 @@
 namespace oomdoctor::parsers::smi_monitor {
 namespace {
 
-enum Role : int { other, gpu, pid, fb, date, clock_time };
+enum SmiMonitorColumn : int { other, gpu, pid, fb, date, clock_time };
 
 /// Splits at blanks, or at commas with --format csv.
 std::vector<std::string_view> split_cells(std::string_view line) {

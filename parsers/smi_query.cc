@@ -16,7 +16,7 @@ constexpr int max_lines = 600;    ///< between a GPU's heading and its memory, i
 constexpr int max_sections = 24;  ///< of other GPUs and instances in between
 
 /// The amounts of one section, in MiB.
-struct Section {
+struct MemorySection {
   std::optional<i64> total, used;
 };
 
@@ -75,8 +75,8 @@ SectionOwner find_text_owner(const Cursor& cursor) {
   return owner;
 }
 
-Section read_text_section(const Cursor& cursor) {
-  Section section;
+MemorySection read_text_section(const Cursor& cursor) {
+  MemorySection section;
   cursor.forward(4, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     if (text.starts_with("Total"))
@@ -121,8 +121,8 @@ SectionOwner find_xml_owner(const Cursor& cursor) {
   return owner;
 }
 
-Section read_xml_section(const Cursor& cursor) {
-  Section section;
+MemorySection read_xml_section(const Cursor& cursor) {
+  MemorySection section;
   cursor.forward(5, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     if (text.starts_with("<total>")) section.total = parse_mebibytes(between(text, ">", "<"));
@@ -132,7 +132,7 @@ Section read_xml_section(const Cursor& cursor) {
   return section;
 }
 
-void emit(EventSink& sink, const SectionOwner& owner, const Section& section) {
+void emit(EventSink& sink, const SectionOwner& owner, const MemorySection& section) {
   if (owner.bus.empty()) return;
   const std::string name = owner.alone ? "0" : owner.bus;
   const bool part = !owner.gpu_instance.empty();

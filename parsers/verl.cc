@@ -36,19 +36,20 @@ void emit_process(const Match& m, EventSink& sink) {
 /// The metrics line of a step: "step:40 - actor/entropy:0.4 - perf/max_memory_allocated_gb:41.21 - …", with keys in any
 /// order. "gb" is 2^30 bytes. Newer numpy prints the name of its type around the number.
 void metrics(const Match& m, EventSink& sink) {
-  struct Key {
+  struct MetricKey {
     std::string_view name;
     Metric metric;
     SeriesKind kind;
   };
-  static constexpr Key keys[] = {{"perf/max_memory_allocated_gb:", Metric::max_allocated, SeriesKind::running_maximum},
-                                 {"perf/max_memory_reserved_gb:", Metric::max_reserved, SeriesKind::running_maximum},
-                                 {"perf/cpu_memory_used_gb:", Metric::host_used, SeriesKind::sampled_gauge}};
+  static constexpr MetricKey keys[] = {
+      {"perf/max_memory_allocated_gb:", Metric::max_allocated, SeriesKind::running_maximum},
+      {"perf/max_memory_reserved_gb:", Metric::max_reserved, SeriesKind::running_maximum},
+      {"perf/cpu_memory_used_gb:", Metric::host_used, SeriesKind::sampled_gauge}};
   std::size_t at = 0;
   const auto step = read_number(m[1], at);
   if (!step) return;
   sink.step({static_cast<i64>(step->value), {}, {}});
-  for (const Key& key : keys)
+  for (const MetricKey& key : keys)
     for (at = m.text.find(key.name); at != m.text.npos; at = m.text.find(key.name, at)) {
       const std::size_t begin = m.text.rfind(' ', at) + 1;
       const std::string_view owner = m.text.substr(begin, at - begin);  // "actor/", "critic/"

@@ -18,9 +18,9 @@ inline std::string words_of(const LineMatch& found, const BlockMatches& all) {
   for (const GaugeValue& value : found.by->gauge != nullptr ? all.values_of(found) : std::span<const GaugeValue>())
     out += " " + std::to_string(value.number) + "=" + std::to_string(value.value);
   if (found.parts != nullptr)
-    for (const auto& group : captures_of(found).group) out += "|" + std::string(group);
+    for (const auto& group : make_captures(found).group) out += "|" + std::string(group);
   if (found.printed != nullptr) {
-    const FreeformLine& printed = all.printed_of(found);
+    const FreeformLine& printed = all.fill_printed(found);
     out +=
         " step " + std::to_string(printed.step.value_or(-1)) + " epoch " + std::to_string(printed.epoch.value_or(-1));
     for (const FreeformValue& v : printed.values)

@@ -31,7 +31,7 @@ int deliver(const Arguments& arguments, const Outputs& outputs, const Report& re
   return exit_status(report, arguments.value_or("fail-on", "error"));
 }
 
-std::vector<std::string> paths_of(const std::vector<LogSource>& inputs) {
+std::vector<std::string> list_paths(const std::vector<LogSource>& inputs) {
   std::vector<std::string> paths;
   for (const auto& input : inputs) paths.push_back(input.path);
   return paths;
@@ -45,7 +45,7 @@ int run_analyze(const Arguments& arguments) {
   const auto inputs = resolve_inputs(arguments.words, options);
   options.secrets_in_parts = arguments.value("redact") == "off";
   if (parts) return read_parts(inputs, options, print_part), 0;
-  const Outputs outputs(arguments, paths_of(inputs));
+  const Outputs outputs(arguments, list_paths(inputs));
   Report report;
   {
     ProgressLine line;

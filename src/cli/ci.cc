@@ -60,7 +60,7 @@ void attempt(auto step) {
 
 /// The logs on the command line, or else the logs that find_logs() finds. In the second case, prints a note with their
 /// names.
-std::vector<LogSource> logs_of(const Arguments& arguments, Options& options) {
+std::vector<LogSource> find_inputs(const Arguments& arguments, Options& options) {
   if (!arguments.words.empty()) return resolve_inputs(arguments.words, options);
   const std::vector<std::string> found = find_logs();
   const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
@@ -90,7 +90,7 @@ class ReportFiles {
   }
 
   /// "" if there is none.
-  std::string path_of(std::string_view writer) const {
+  std::string find_path(std::string_view writer) const {
     for (const auto& file : files)
       if (file.writer == writer && written_.contains(writer)) return fmt::format("{}/{}", output_folder, file.name);
     return "";
@@ -101,11 +101,11 @@ class ReportFiles {
 };
 
 /// The Markdown report, or a short reference to its file if the report is too long.
-std::string summary_of(SharedReport& report, const ReportFiles& written) {
+std::string write_summary(SharedReport& report, const ReportFiles& written) {
   const Writer& writer = *find_writer("markdown");
   std::string text = writer.write(report.of(writer), {});
   if (text.size() <= largest_summary) return text;
-  const std::string path = written.path_of("markdown");
+  const std::string path = written.find_path("markdown");
   return "The memory report is too long for this place" + (path.empty() ? "" : "; it is in " + path) + ".\n";
 }
 
@@ -117,8 +117,8 @@ void set_outputs(const Report& report, const ReportFiles& written, const std::st
   const std::pair<const char*, std::string> outputs[] = {{"verdict", std::string(to_string(report.verdict.outcome))},
                                                          {"cause", report.verdict.cause},
                                                          {"retry", report.verdict.retry.decision},
-                                                         {"sarif", written.path_of("sarif")},
-                                                         {"html", written.path_of("html")}};
+                                                         {"sarif", written.find_path("sarif")},
+                                                         {"html", written.find_path("html")}};
   std::string text;
   for (const auto& [name, value] : outputs) text += fmt::format("{}<<{}\n{}\n{}\n", name, end, plain_line(value), end);
   append_to_file(path, text);
@@ -129,7 +129,7 @@ void emit_github(SharedReport& report, const ReportFiles& written, const RenderO
   attempt([&] { print_commands(writer.write(report.of(writer), view)); });
   attempt([&] {
     if (const std::string path = environment("GITHUB_STEP_SUMMARY"); !path.empty())
-      append_to_file(path, summary_of(report, written));
+      append_to_file(path, write_summary(report, written));
   });
   attempt([&] {
     if (const std::string path = environment("GITHUB_OUTPUT"); !path.empty())
@@ -141,7 +141,7 @@ void emit_github(SharedReport& report, const ReportFiles& written, const RenderO
 /// note. The fixed context replaces the annotation of an earlier attempt.
 void emit_buildkite(SharedReport& report, const ReportFiles& written, const Report& whole) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> text(std::tmpfile(), std::fclose);
-  const std::string summary = summary_of(report, written);
+  const std::string summary = write_summary(report, written);
   if (!text || std::fwrite(summary.data(), 1, summary.size(), text.get()) != summary.size() || std::fflush(text.get()))
     return;
   std::rewind(text.get());
@@ -177,7 +177,7 @@ int run_ci(const Arguments& arguments) {
   if (arguments.value_or("color", "auto") == "auto" && shows_colour(system))
     view.color = environment("NO_COLOR").empty();
   Options options = diagnose_options(arguments);
-  const std::vector<LogSource> logs = logs_of(arguments, options);
+  const std::vector<LogSource> logs = find_inputs(arguments, options);
   const Report whole = diagnose(logs, options);
   SharedReport report(whole, arguments, true);
   const Writer& terminal = *find_writer("terminal");

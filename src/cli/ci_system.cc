@@ -5,14 +5,14 @@
 namespace oomdoctor::cli {
 
 CiSystem ci_system() {
-  struct Sign {
+  struct CiVariable {
     const char* variable;
     CiSystem system;
   };
-  constexpr Sign signs[] = {{"GITHUB_ACTIONS", CiSystem::github}, {"GITLAB_CI", CiSystem::gitlab},
-                            {"BUILDKITE", CiSystem::buildkite},   {"JENKINS_URL", CiSystem::jenkins},
-                            {"TF_BUILD", CiSystem::azure},        {"TEAMCITY_VERSION", CiSystem::teamcity}};
-  for (const Sign& sign : signs)
+  constexpr CiVariable signs[] = {{"GITHUB_ACTIONS", CiSystem::github}, {"GITLAB_CI", CiSystem::gitlab},
+                                  {"BUILDKITE", CiSystem::buildkite},   {"JENKINS_URL", CiSystem::jenkins},
+                                  {"TF_BUILD", CiSystem::azure},        {"TEAMCITY_VERSION", CiSystem::teamcity}};
+  for (const CiVariable& sign : signs)
     if (!environment(sign.variable).empty()) return sign.system;
   return CiSystem::none;
 }

@@ -15,7 +15,7 @@ namespace oomdoctor::cli {
 namespace {
 
 /// The limits of --fail-if. Throws Error for an invalid one.
-std::vector<GrowthLimit> limits_of(const Arguments& arguments) {
+std::vector<GrowthLimit> parse_limits(const Arguments& arguments) {
   std::vector<GrowthLimit> limits;
   for (const std::string& text : arguments.all("fail-if")) {
     const auto limit = read_growth_limit(text);
@@ -27,7 +27,7 @@ std::vector<GrowthLimit> limits_of(const Arguments& arguments) {
   return limits;
 }
 
-std::string text_of(const Comparison& comparison, const std::string& format, const RenderOptions& view) {
+std::string write_comparison(const Comparison& comparison, const std::string& format, const RenderOptions& view) {
   if (format == "json") return comparison_json(comparison);
   return format == "markdown" ? comparison_markdown(comparison) : comparison_screen(comparison, view);
 }
@@ -43,7 +43,7 @@ Report shared_run(const std::string& word, const Arguments& arguments, Options o
 
 int run_compare(const Arguments& arguments) {
   const RenderOptions view = make_render_options(arguments);
-  const auto limits = limits_of(arguments);
+  const auto limits = parse_limits(arguments);
   if (arguments.words.size() != 2)
     throw Error(fmt::format("compare takes two runs, and {} {} named", arguments.words.size(),
                             arguments.words.size() == 1 ? "is" : "are"),
@@ -55,7 +55,7 @@ int run_compare(const Arguments& arguments) {
   const Report bad = shared_run(arguments.words[1], arguments, options);
   Comparison comparison = compare(good, bad);
   for (const GrowthLimit& limit : limits) check_limit(comparison, limit);
-  print(text_of(comparison, arguments.value_or("format", "terminal"), view));
+  print(write_comparison(comparison, arguments.value_or("format", "terminal"), view));
   if (limits.empty()) return 0;
   bool fails = only_bad_failed(comparison);
   for (const CheckedLimit& limit : comparison.limits) fails = fails || !limit.beyond.empty();

@@ -13,13 +13,13 @@ namespace oomdoctor::cli {
 namespace {
 
 /// The values that an option's argument accepts.
-enum class Kind { choices, file, folder, report, anything };
+enum class ArgumentKind { choices, file, folder, report, anything };
 
-Kind kind_of(const CommandSpec& command, const OptionSpec& option) {
-  if (!choices_of(command, option).empty()) return Kind::choices;
-  if (option.argument == "FILE") return Kind::file;
-  if (option.argument == "DIR") return Kind::folder;
-  return option.argument == "FORMAT=PATH" ? Kind::report : Kind::anything;
+ArgumentKind find_kind(const CommandSpec& command, const OptionSpec& option) {
+  if (!choices_of(command, option).empty()) return ArgumentKind::choices;
+  if (option.argument == "FILE") return ArgumentKind::file;
+  if (option.argument == "DIR") return ArgumentKind::folder;
+  return option.argument == "FORMAT=PATH" ? ArgumentKind::report : ArgumentKind::anything;
 }
 
 bool takes_ids(const CommandSpec& command) { return command.usage.starts_with("ID"); }
@@ -40,7 +40,7 @@ std::string joined(const std::vector<std::string>& words) { return fmt::format("
 
 std::string option_words(const CommandSpec& command) {
   std::string words;
-  for (const OptionSpec* option : options_of(command)) {
+  for (const OptionSpec* option : list_options(command)) {
     words += fmt::format("{}--{}", words.empty() ? "" : " ", option->name);
     if (option->letter) words += fmt::format(" -{}", option->letter);
   }
@@ -62,23 +62,23 @@ constexpr std::string_view list_ids =
 /// The case branches of one command: first the arguments of its options, then its own words.
 std::string bash_branches(const CommandSpec& command) {
   std::string text;
-  for (const OptionSpec* option : options_of(command)) {
+  for (const OptionSpec* option : list_options(command)) {
     if (option->argument.empty()) continue;
     const std::string label = fmt::format("    '{} --{}')", command.name, option->name);
-    switch (kind_of(command, *option)) {
-      case Kind::choices:
+    switch (find_kind(command, *option)) {
+      case ArgumentKind::choices:
         text += fmt::format("{} words='{}' ;;\n", label, joined(choices_of(command, *option)));
         break;
-      case Kind::file:
+      case ArgumentKind::file:
         text += fmt::format("{} files=-f ;;\n", label);
         break;
-      case Kind::folder:
+      case ArgumentKind::folder:
         text += fmt::format("{} files=-d ;;\n", label);
         break;
-      case Kind::report:
+      case ArgumentKind::report:
         text += fmt::format("{} words='{}' ;;\n", label, report_words(command));
         break;
-      case Kind::anything:
+      case ArgumentKind::anything:
         text += fmt::format("{} ;;\n", label);
     }
   }
@@ -142,20 +142,20 @@ std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
   std::string spec = fmt::format("*--{}{}[{}]", option.name, option.argument.empty() ? "" : "=", description);
   const std::string message = option.argument.empty() ? "" : fmt::format(":{}", option.argument);
   spec += message;
-  switch (kind_of(command, option)) {
-    case Kind::choices:
+  switch (find_kind(command, option)) {
+    case ArgumentKind::choices:
       spec += fmt::format(":({})", joined(choices_of(command, option)));
       break;
-    case Kind::file:
+    case ArgumentKind::file:
       spec += ":_files";
       break;
-    case Kind::folder:
+    case ArgumentKind::folder:
       spec += ":_files -/";
       break;
-    case Kind::report:
+    case ArgumentKind::report:
       spec += ": _oomdoctor_output " + report_words(command);
       break;
-    case Kind::anything:
+    case ArgumentKind::anything:
       spec += option.argument.empty() ? "" : ": ";
   }
   if (!option.letter) return zsh_quoted(spec);
@@ -179,7 +179,7 @@ std::string zsh_script() {
       "  local chosen=$words[2]\n  shift words\n  ((CURRENT--))\n  case $chosen in\n";
   for (const CommandSpec& command : command_table()) {
     text += fmt::format("    {})\n      _arguments", command.name);
-    for (const OptionSpec* option : options_of(command)) text += " \\\n        " + zsh_spec(command, *option);
+    for (const OptionSpec* option : list_options(command)) text += " \\\n        " + zsh_spec(command, *option);
     if (takes_ids(command)) text += " \\\n        '1:ID:_oomdoctor_ids'";
     if (!command.words.empty()) text += fmt::format(" \\\n        '1:word:({})'", joined(command.words));
     if (takes_files(command)) text += " \\\n        '*:PATH:_files'";
@@ -199,20 +199,20 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
   std::string line =
       fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}' -l {}", command.name, option.name);
   if (option.letter) line += fmt::format(" -s {}", option.letter);
-  switch (kind_of(command, option)) {
-    case Kind::choices:
+  switch (find_kind(command, option)) {
+    case ArgumentKind::choices:
       line += fmt::format(" -x -a {}", fish_quoted(joined(choices_of(command, option))));
       break;
-    case Kind::file:
+    case ArgumentKind::file:
       line += " -r -F";
       break;
-    case Kind::folder:
+    case ArgumentKind::folder:
       line += " -x -a '(__fish_complete_directories)'";
       break;
-    case Kind::report:
+    case ArgumentKind::report:
       line += fmt::format(" -r -F -a {}", fish_quoted(report_words(command)));
       break;
-    case Kind::anything:
+    case ArgumentKind::anything:
       line += option.argument.empty() ? "" : " -x";
   }
   return fmt::format("{} -d {}\n", line, fish_quoted(option.description));
@@ -234,7 +234,7 @@ std::string fish_script() {
     if (takes_files(command)) text += here + " -F\n";
     if (takes_ids(command)) text += here + " -a '(__oomdoctor_ids)'\n";
     if (!command.words.empty()) text += fmt::format("{} -a {}\n", here, fish_quoted(joined(command.words)));
-    for (const OptionSpec* option : options_of(command)) text += fish_option(command, *option);
+    for (const OptionSpec* option : list_options(command)) text += fish_option(command, *option);
   }
   return text;
 }

@@ -43,7 +43,7 @@ constexpr FieldRange other_fields[] = {
     {"patch_size", 1, size_limits::pixels},
 };
 
-FieldRange range_of(std::string_view name) {
+FieldRange find_range(std::string_view name) {
   const auto* const found = std::find_if(std::begin(other_fields), std::end(other_fields),
                                          [&](const FieldRange& range) { return range.name == name; });
   return found != std::end(other_fields) ? *found : FieldRange{name, 1, size_limits::width};
@@ -68,7 +68,7 @@ std::optional<i64> ConfigFields::size(std::initializer_list<std::string_view> na
     const auto field = fields_.find(name);
     if (field == fields_.end()) continue;
     const auto* number = std::get_if<i64>(&field->second);
-    const FieldRange range = range_of(name);
+    const FieldRange range = find_range(name);
     if (number != nullptr && *number >= range.min && *number <= range.max) return *number;
     const std::string text = shown(field->second);
     throw Error(fmt::format("{}: {} cannot be {}", path_, name,

@@ -13,7 +13,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-const Term* optimizer_of(const Budget& budget) {
+const Term* find_optimizer_term(const Budget& budget) {
   for (const Term& term : budget.terms)
     if (term.id == "optimizer") return &term;
   return nullptr;
@@ -26,7 +26,7 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
   RunShape usual = request.run;
   usual.precision = Precision::mixed;
   const Budget other = compute_budget(request.model, usual);
-  const Term *pure = optimizer_of(estimate.budget), *mixed = optimizer_of(other);
+  const Term *pure = find_optimizer_term(estimate.budget), *mixed = find_optimizer_term(other);
   if (pure == nullptr || mixed == nullptr) return;
   estimate.notes.push_back(
       fmt::format("with fp32 master weights, as mixed precision has it (--precision mixed), the "
@@ -52,7 +52,7 @@ MemoryEstimate estimate_memory(const EstimateRequest& request) {
   if (fits(estimate.budget, capacity)) return estimate;
   estimate.plan = compute_plan(request.model, request.run, capacity);
   check_range(estimate.plan->budget);
-  if (request.run.work == Work::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
+  if (request.run.work == RunKind::training) estimate.ranks = ranks_that_fit(request.model, request.run, capacity);
   return estimate;
 }
 

@@ -11,7 +11,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-double product_of(std::initializer_list<std::optional<i64>> counts) {
+double multiply(std::initializer_list<std::optional<i64>> counts) {
   double product = 1;
   for (const auto& count : counts) product *= to_double(count.value_or(1));
   return product;
@@ -23,11 +23,11 @@ void check_products(const ModelShape& model, const RunShape& run) {
   if (count_parameters(model).value_or(0) > size_limits::parameters)
     throw Error(fmt::format("the model has more than {} parameters", count_text(size_limits::parameters)), "",
                 "check the layers, the hidden size, the MLP's width, the experts and the vocabulary");
-  if (product_of({run.data_parallel, run.tensor_parallel, run.pipeline_parallel, run.context_parallel}) >
+  if (multiply({run.data_parallel, run.tensor_parallel, run.pipeline_parallel, run.context_parallel}) >
       to_double(size_limits::ranks))
     throw Error(fmt::format("the job has more than {} GPUs", count_text(size_limits::ranks)), "",
                 "check the product of --dp, --tp, --pp and --cp");
-  if (product_of({run.batch, run.accumulation, run.data_parallel}) > to_double(size_limits::samples_of_step))
+  if (multiply({run.batch, run.accumulation, run.data_parallel}) > to_double(size_limits::samples_of_step))
     throw Error(fmt::format("a step has more than {} samples", count_text(size_limits::samples_of_step)), "",
                 "check the product of --batch, --accumulation and --dp");
 }

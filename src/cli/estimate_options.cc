@@ -25,10 +25,10 @@ namespace {
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
-const Choices<Work> works = {{"train", Work::training},
-                             {"evaluate", Work::evaluation},
-                             {"generate", Work::generation},
-                             {"inference", Work::generation}};
+const Choices<RunKind> works = {{"train", RunKind::training},
+                                {"evaluate", RunKind::evaluation},
+                                {"generate", RunKind::generation},
+                                {"inference", RunKind::generation}};
 const Choices<Precision> precisions = {{"fp32", Precision::fp32},
                                        {"amp", Precision::autocast},
                                        {"mixed", Precision::mixed},
@@ -54,7 +54,7 @@ const Choices<AdapterTargets> targets = {{"all-linear", AdapterTargets::all_line
 const Choices<Quantisation> quantisations = {{"8", Quantisation::eight_bit}, {"4", Quantisation::four_bit}};
 
 template <class T>
-std::vector<std::string> names_of(const Choices<T>& choices) {
+std::vector<std::string> list_names(const Choices<T>& choices) {
   std::vector<std::string> names;
   for (const auto& choice : choices) names.emplace_back(choice.first);
   return names;
@@ -139,7 +139,7 @@ Image read_image(const std::string& text) {
 }
 
 void read_run(const Arguments& arguments, RunShape& run) {
-  run.work = choice(arguments, "task", works).value_or(Work::training);
+  run.work = choice(arguments, "task", works).value_or(RunKind::training);
   run.batch = read_option(arguments, "batch", size_limits::samples);
   run.sequence = read_option(arguments, "seq", size_limits::tokens);
   run.accumulation = read_option(arguments, "accumulation", size_limits::samples);
@@ -174,7 +174,7 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
   if (run.image_tokens == 0) run.image_tokens = of_config;
   if (model.patch == 0) return;
   if (!run.sequence) run.sequence = 1;
-  if (run.work == Work::generation) run.work = Work::evaluation;
+  if (run.work == RunKind::generation) run.work = RunKind::evaluation;
 }
 
 /// Throws Error if the options describe no model or contradict each other.
@@ -187,7 +187,7 @@ void check(const ModelShape& model, const RunShape& run) {
   if (run.offload_parameters && run.zero_stage < 3)
     throw Error("--offload all needs --zero 3", "",
                 "the other stages can only offload the optimizer: --offload optimizer");
-  if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == Work::training)
+  if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == RunKind::training)
     throw Error("quantized weights cannot be trained", "", "train adapters instead: --lora-rank 16");
 }
 
@@ -202,7 +202,7 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
   if (model.patch > 0) assumed.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
   fill(run.attention, Attention::flash, "SDPA or FlashAttention");
-  if (run.work != Work::training) {
+  if (run.work != RunKind::training) {
     fill(run.precision, Precision::pure_16bit, "16-bit weights");
     return assumed;
   }
@@ -235,9 +235,9 @@ std::string model_words(const ModelShape& model) {
 }
 
 std::string run_words(const RunShape& run) {
-  std::string text = run.work == Work::training     ? "training"
-                     : run.work == Work::evaluation ? "evaluation"
-                                                    : "generation";
+  std::string text = run.work == RunKind::training     ? "training"
+                     : run.work == RunKind::evaluation ? "evaluation"
+                                                       : "generation";
   text += fmt::format(", {} × ", *run.batch);
   text += run.sequence ? fmt::format("{} tokens", *run.sequence + run.image_tokens) : "an unknown number of tokens";
   if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);
@@ -253,7 +253,7 @@ std::string run_words(const RunShape& run) {
 /// Distributes the samples of a step over passes so that their number is exact. Without --batch, a pass has one sample.
 /// Throws Error if they cannot be divided.
 void split_samples(i64 samples, RunShape& run) {
-  if (run.accumulation || run.work != Work::training)
+  if (run.accumulation || run.work != RunKind::training)
     throw Error("--global-batch already sets the accumulation: drop --accumulation, and --task inference", "");
   const i64 ranks = run.data_parallel.value_or(1), of_rank = samples / ranks, batch = run.batch.value_or(1);
   if (samples % ranks != 0)
@@ -265,7 +265,7 @@ void split_samples(i64 samples, RunShape& run) {
 }
 
 /// The largest first.
-std::vector<i64> divisors_of(i64 number) {
+std::vector<i64> list_divisors(i64 number) {
   std::vector<i64> all;
   for (i64 small = 1; small * small <= number; ++small) {
     if (number % small != 0) continue;
@@ -286,7 +286,7 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
     return with;
   };
   const i64 max_batch = largest_batch(model, run, capacity).value_or(1);
-  for (const i64 batch : divisors_of(samples)) {
+  for (const i64 batch : list_divisors(samples)) {
     if (batch > max_batch || !fits(compute_budget(model, split(batch)), capacity)) continue;
     run = split(batch);
     return;
@@ -356,27 +356,27 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"precision", 0, "NAME",
          "fp32; amp (autocast, fp32 weights); mixed (default: 16-bit, fp32 master weights); mixed-fp32-grads "
          "(Megatron); mixed-two-grads; bf16 (all of it)",
-         names_of(precisions)},
+         list_names(precisions)},
         {"optimizer", 0, "NAME", "AdamW (default), AdamW-8bit, SGD, SGD-momentum, Lion, Adafactor, Adafactor-momentum",
-         names_of(optimizers)},
-        {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", names_of(checkpointings)}},
-       {{"task", 0, "TASK", "train (default), evaluate, generate or inference", names_of(works)},
-        {"attention", 0, "HOW", "sdpa or flash (default), eager", names_of(attentions)},
+         list_names(optimizers)},
+        {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", list_names(checkpointings)}},
+       {{"task", 0, "TASK", "train (default), evaluate, generate or inference", list_names(works)},
+        {"attention", 0, "HOW", "sdpa or flash (default), eager", list_names(attentions)},
         {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
         {"accumulation", 0, "N", "passes before an optimizer step"},
         {"global-batch", 0, "N",
          "samples of a step over all ranks and passes; without --batch, the largest micro-batch that fits is taken"},
         {"loss", 0, "HOW", "plain (default), fused (compiled or in place), chunked (Liger, Cut Cross-Entropy)",
-         names_of(losses)},
+         list_names(losses)},
         {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
-        {"lora-targets", 0, "WHICH", "all-linear (default), query-value", names_of(targets)},
-        {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)", names_of(quantisations)},
+        {"lora-targets", 0, "WHICH", "all-linear (default), query-value", list_names(targets)},
+        {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)", list_names(quantisations)},
         {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"}}},
       {"The devices",
        {{"card", 0, "CARD", "a size (80GiB) or a name (A100-80GB, H100, RTX-4090, ...)"},
         {"dp", 0, "N", "data-parallel ranks"},
-        {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", names_of(zero_stages)}},
-       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", names_of(offloads)},
+        {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", list_names(zero_stages)}},
+       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", list_names(offloads)},
         {"tp", 0, "N", "tensor-parallel ranks"},
         {"pp", 0, "N", "stages of the pipeline"},
         {"cp", 0, "N", "context-parallel ranks"},

@@ -86,7 +86,7 @@ void add_fixes_for(Page& page, const RulePack& rules, const CauseRule& cause) {
   for (const auto& [id, fix] : rules.fixes()) {
     if (std::find(fix.causes.begin(), fix.causes.end(), cause.id) == fix.causes.end()) continue;
     fixes.push_back(&fix);
-    width = std::max(width, columns_of(id));
+    width = std::max(width, count_columns(id));
   }
   for (const FixRule* fix : fixes)
     page.text("  " + page.paint.bold(pad(plain_line(fix->id), width)) + "  ", plain_line(fix->title));
@@ -114,7 +114,7 @@ void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause, co
   }
 }
 
-std::string sizes_of(const ReportFix& fix) {
+std::string savings_text(const ReportFix& fix) {
   if (!fix.saves_high_bytes) return "";
   return fmt::format("{} to {}", bytes_text(fix.saves_low_bytes.value_or(0)), bytes_text(*fix.saves_high_bytes));
 }
@@ -150,7 +150,7 @@ void explain_fix(Page& page, const FixRule& fix, const Report* report, bool trac
   add_prose(page, computed ? computed->why : fix.why.with_letters());
   page.blank();
   add_part(page, "fixes", fmt::format("{}", fmt::join(fix.causes, ", ")));
-  add_part(page, "saves", computed && computed->saves_high_bytes ? sizes_of(*computed) : fix.saves_formula);
+  add_part(page, "saves", computed && computed->saves_high_bytes ? savings_text(*computed) : fix.saves_formula);
   add_part(page, "cost", fmt::format("{}, {}", cost_text(fix.cost), risk_text(fix.risk)));
   add_part(page, "not with", fmt::format("{}", fmt::join(fix.not_with, ", ")));
   add_part(page, "fixed when", fix.verify);
@@ -175,7 +175,7 @@ void explain_fact(Page& page, const FactSpec& fact) {
   add_title(page, "fact", std::string(fact.name), std::string(fact.description));
   page.blank();
   add_part(page, "unit", std::string(unit_words(fact.unit)));
-  add_part(page, "computed", std::string(formula_of(fact.name)));
+  add_part(page, "computed", std::string(find_formula(fact.name)));
   add_part(page, "get it by", std::string(fact.how_to_get));
 }
 

@@ -45,8 +45,8 @@ void add_family(Page& page, const FormatFamily& family) {
                     page.paint.dim(plain_line(family.front().parser + (source.empty() ? "" : ", from " + source))));
   int names = 0, kinds = 0;
   for (const auto& format : family) {
-    names = std::max(names, columns_of(format.name));
-    kinds = std::max(kinds, columns_of(format.kind));
+    names = std::max(names, count_columns(format.name));
+    kinds = std::max(kinds, count_columns(format.kind));
   }
   for (const auto& format : family) {
     std::string row = format.unit.empty() ? format.kind : pad(format.kind, kinds) + "  " + format.unit;

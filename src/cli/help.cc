@@ -20,22 +20,22 @@ void add_row(Page& page, const std::string& left, std::string_view description, 
   page.text(pad(fits ? left : "", column), description);
 }
 
-std::string spelling_of(const OptionSpec& option) {
+std::string format_option(const OptionSpec& option) {
   return option.argument.empty() ? fmt::format("--{}", option.name)
                                  : fmt::format("--{} {}", option.name, option.argument);
 }
 
 void add_options(Page& page, const CommandSpec& command) {
-  const auto options = options_of(command);
+  const auto options = list_options(command);
   std::vector<std::string> rare;
   for (std::size_t i = 0; i < options.size(); ++i) {
     const OptionSpec& option = *options[i];
     if (i == 0 || option.group != options[i - 1]->group) page.line(fmt::format("{}:", option.group));
     if (option.rare)
-      rare.push_back(spelling_of(option));
+      rare.push_back(format_option(option));
     else
       add_row(page,
-              fmt::format("  {:<4}{}", option.letter ? fmt::format("-{},", option.letter) : "", spelling_of(option)),
+              fmt::format("  {:<4}{}", option.letter ? fmt::format("-{},", option.letter) : "", format_option(option)),
               describe_option(command, option), option_column);
     const bool ends = i + 1 == options.size() || option.group != options[i + 1]->group;
     if (ends && !rare.empty()) page.text("      ", fmt::format("and {}", fmt::join(rare, ", ")));
@@ -52,7 +52,7 @@ std::string describe_option(const CommandSpec& command, const OptionSpec& option
   return fmt::format("{}: {}", option.description, fmt::join(formats, ", "));
 }
 
-std::vector<const OptionSpec*> options_of(const CommandSpec& command) {
+std::vector<const OptionSpec*> list_options(const CommandSpec& command) {
   std::vector<const OptionSpec*> options;
   for (const OptionSpec& option : option_table())
     if (std::find(command.options.begin(), command.options.end(), option.name) != command.options.end())
@@ -83,7 +83,7 @@ std::string command_help(const CommandSpec& command) {
   if (!command.more.empty()) page.text("", command.more);
   page.blank();
   add_options(page, command);
-  const auto options = options_of(command);
+  const auto options = list_options(command);
   if (std::any_of(options.begin(), options.end(), [](const auto* option) { return option->rare; }))
     page.text("", "The options without a description: oomdoctor man | man -l -");
   return page.str();

@@ -16,7 +16,7 @@ std::string command_help(const CommandSpec& command);
 /// The description of an option. For --format, it includes the formats of this command.
 std::string describe_option(const CommandSpec& command, const OptionSpec& option);
 /// The options of a command in the order of option_table().
-std::vector<const OptionSpec*> options_of(const CommandSpec& command);
+std::vector<const OptionSpec*> list_options(const CommandSpec& command);
 
 /// oomdoctor(1) as roff with man(7) macros.
 std::string manual_page();

@@ -75,7 +75,7 @@ class SpawnPlan {
 
 void Hook::ask(const std::string& kind, const std::string& message, const std::string& pulse) {
   if (!is_set()) return;
-  std::erase_if(waiting_, [&](const Start& other) { return other.kind == kind; });
+  std::erase_if(waiting_, [&](const WaitingStart& other) { return other.kind == kind; });
   waiting_.push_back({kind, message, pulse});
 }
 
@@ -92,7 +92,7 @@ std::string Hook::start_waiting() {
 }
 
 /// Returns the error of the system, or 0.
-int Hook::start(const Start& of) {
+int Hook::start(const WaitingStart& of) {
   const Environment environment(of.kind, of.message, of.pulse);
   const SpawnPlan plan(mask_);
   std::string shell = "sh", option = "-c", command = command_;

@@ -29,14 +29,14 @@ class Hook {
   void reap();
 
  private:
-  struct Start {
+  struct WaitingStart {
     std::string kind, message, pulse;
   };
-  int start(const Start& of);
+  int start(const WaitingStart& of);
 
   std::string command_;
   sigset_t mask_;
-  std::vector<Start> waiting_;
+  std::vector<WaitingStart> waiting_;
   std::vector<pid_t> running_;
 };
 

@@ -78,12 +78,12 @@ class InputSearch {
     std::vector<LogSource> logs;
     std::set<FileId> continued;
     for (const std::string& path : found_) {
-      logs.push_back({path, std::nullopt, continuations_of(path)});
+      logs.push_back({path, std::nullopt, find_continuations(path)});
       for (const std::string& more : logs.back().continued)
-        if (const auto id = id_of(more)) continued.insert(*id);
+        if (const auto id = read_file_id(more)) continued.insert(*id);
     }
     std::erase_if(logs, [&](const LogSource& log) {
-      const auto id = id_of(log.path);
+      const auto id = read_file_id(log.path);
       return id && continued.contains(*id);
     });
     for (const LogSource& log : logs)
@@ -97,7 +97,7 @@ class InputSearch {
   using FileId = std::pair<dev_t, ino_t>;
 
   /// Of regular files only: two names of a pipe may be two readers.
-  static std::optional<FileId> id_of(const std::string& path) {
+  static std::optional<FileId> read_file_id(const std::string& path) {
     struct stat status {};
     if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
     return FileId{status.st_dev, status.st_ino};
@@ -127,9 +127,10 @@ class InputSearch {
     std::error_code error;
     for (const bool links : {false, true})
       for (const std::string& path : found_)
-        if (const auto id = id_of(path); id && fs::is_symlink(path, error) == links) names.try_emplace(*id, path);
+        if (const auto id = read_file_id(path); id && fs::is_symlink(path, error) == links)
+          names.try_emplace(*id, path);
     std::erase_if(found_, [&](const std::string& path) {
-      const auto id = id_of(path);
+      const auto id = read_file_id(path);
       const auto name = id ? names.find(*id) : names.end();
       return name != names.end() && name->second != path;
     });

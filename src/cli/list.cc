@@ -15,42 +15,42 @@
 namespace oomdoctor::cli {
 namespace {
 
-struct Row {
+struct ListRow {
   std::string id, description;
 };
 
 /// One entry of a list: an id and its description.
-std::vector<Row> rows_of(const auto& rules) {
-  std::vector<Row> rows;
+std::vector<ListRow> list_rows(const auto& rules) {
+  std::vector<ListRow> rows;
   for (const auto& [id, rule] : rules) rows.push_back({id, rule.title});
   return rows;
 }
 
-std::vector<Row> fact_rows() {
-  std::vector<Row> rows;
+std::vector<ListRow> fact_rows() {
+  std::vector<ListRow> rows;
   for (const auto& spec : fact_specs())
     rows.push_back(
         {std::string(spec.name), std::string(spec.description) + " (" + std::string(unit_words(spec.unit)) + ")"});
   return rows;
 }
 
-std::vector<Row> rows_for(const Arguments& arguments) {
+std::vector<ListRow> rows_for(const Arguments& arguments) {
   const std::string& kind = arguments.words.front();
   if (kind == "facts") return fact_rows();
   const RulePack rules = load_rules(arguments);
-  if (kind == "causes") return rows_of(rules.causes());
-  return kind == "fixes" ? rows_of(rules.fixes()) : rows_of(rules.myths());
+  if (kind == "causes") return list_rows(rules.causes());
+  return kind == "fixes" ? list_rows(rules.fixes()) : list_rows(rules.myths());
 }
 
-std::string markdown_of(const std::vector<Row>& rows) {
+std::string write_markdown(const std::vector<ListRow>& rows) {
   std::string text = "| id | says |\n|---|---|\n";
   for (const auto& row : rows) text += "| " + markdown_code(row.id) + " | " + markdown_inline(row.description) + " |\n";
   return text;
 }
 
-void add_rows(Page& page, const std::vector<Row>& rows) {
+void add_rows(Page& page, const std::vector<ListRow>& rows) {
   int widest = 0;
-  for (const auto& row : rows) widest = std::max(widest, columns_of(row.id));
+  for (const auto& row : rows) widest = std::max(widest, count_columns(row.id));
   for (const auto& row : rows)
     page.text(page.paint.bold(pad(plain_line(row.id), std::min(widest, page.width() / 2))) + "  ",
               plain_line(row.description));
@@ -102,7 +102,7 @@ int run_list(const Arguments& arguments) {
     add_formats(page, families);
   } else {
     const auto rows = rows_for(arguments);
-    if (markdown) return print(markdown_of(rows)), 0;
+    if (markdown) return print(write_markdown(rows)), 0;
     add_rows(page, rows);
   }
   print(page.str());

@@ -142,7 +142,7 @@ bool is_folder_of_run(const fs::path& folder) {
 
 FolderLogs find_logs_in(const std::string& folder) { return FolderSearch(folder).run(); }
 
-std::vector<std::string> continuations_of(const std::string& path) {
+std::vector<std::string> find_continuations(const std::string& path) {
   std::vector<std::pair<fs::file_time_type, std::string>> halves;
   if (fs::path(path).filename() != "output.log") return {};
   for (const char* half : {".2", ".1"}) {  // the one that is filled first, first

@@ -21,6 +21,6 @@ FolderLogs find_logs_in(const std::string& folder);
 
 /// The files that continue the log at `path`, in order: while oomdoctor run keeps the output of a command, the end of
 /// output.log is in output.log.1 and output.log.2, the older half first. Empty for any other log.
-std::vector<std::string> continuations_of(const std::string& path);
+std::vector<std::string> find_continuations(const std::string& path);
 
 }  // namespace oomdoctor::cli

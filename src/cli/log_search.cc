@@ -19,13 +19,13 @@ constexpr int max_depth = 8;
 /// Logs of one run were last written within this time.
 constexpr auto max_age_difference = std::chrono::minutes(10);
 
-struct Candidate {
+struct FoundLog {
   std::string path;
   fs::file_time_type written;
 };
 
 /// The content of a folder, sorted by name; empty if the folder cannot be read.
-std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+std::vector<fs::directory_entry> list_entries(const fs::path& folder) {
   std::vector<fs::directory_entry> entries;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end && entries.size() < max_entries;
@@ -35,13 +35,13 @@ std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   return entries;
 }
 
-class Search {
+class LogSearch {
  public:
-  std::vector<Candidate> found;
+  std::vector<FoundLog> found;
 
   /// Collects the logs of a folder, and of its subfolders down to `depth` levels.
   void visit(const fs::path& folder, int depth) {
-    for (const auto& entry : entries_of(folder)) {
+    for (const auto& entry : list_entries(folder)) {
       if (++seen_ > max_entries) return;
       std::error_code error;
       if (entry.is_symlink(error) && entry.is_directory(error)) continue;  // a link may lead anywhere
@@ -66,12 +66,12 @@ bool is_attempt(const fs::directory_entry& entry) { return entry.path().filename
 
 /// torchrun --log-dir DIR creates DIR/attempt_0 or DIR/RUN/attempt_0.
 bool is_of_torchrun(const fs::path& folder) {
-  const auto entries = entries_of(folder);
+  const auto entries = list_entries(folder);
   if (std::any_of(entries.begin(), entries.end(), is_attempt)) return true;
   return std::any_of(entries.begin(), entries.end(), [](const fs::directory_entry& entry) {
     std::error_code error;
     if (entry.is_symlink(error) || !entry.is_directory(error)) return false;
-    const auto below = entries_of(entry.path());
+    const auto below = list_entries(entry.path());
     return std::any_of(below.begin(), below.end(), is_attempt);
   });
 }
@@ -80,11 +80,11 @@ bool is_of_torchrun(const fs::path& folder) {
 
 std::vector<std::string> find_logs() {
   constexpr const char* usual[] = {"log", "logs", "slurm_logs", "lightning_logs", "outputs", "wandb/latest-run/files"};
-  Search search;
+  LogSearch search;
   search.visit(".", 0);
   for (const char* folder : usual)
     if (std::error_code error; !fs::is_symlink(folder, error)) search.visit(folder, max_depth);
-  for (const auto& entry : entries_of(".")) {
+  for (const auto& entry : list_entries(".")) {
     const std::string name = entry.path().filename().string();
     const bool known = std::find(std::begin(usual), std::end(usual), name) != std::end(usual);
     std::error_code error;
@@ -98,7 +98,7 @@ std::vector<std::string> find_logs() {
         "no log found", "",
         "searched for *.log, *.out, *.err and outputs of schedulers here, in log/, logs/ and torchrun's folders; pass "
         "one: oomdoctor ci train.log");
-  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+  std::sort(found.begin(), found.end(), [](const FoundLog& a, const FoundLog& b) {
     return a.written != b.written ? a.written > b.written : natural_less(a.path, b.path);
   });
   std::vector<std::string> paths;

@@ -47,7 +47,7 @@ int run(const std::vector<std::string>& typed) {
 
 /// The excerpt of an error, with indentation. It is shown only on an interactive terminal: the log of a CI job must not
 /// quote the content of a file.
-std::string excerpt_of(const Error& error) {
+std::string error_excerpt(const Error& error) {
   if (!is_interactive() || runs_in_ci()) return "";
   std::string text;
   for (std::string_view rest = error.excerpt(); !rest.empty();) {
@@ -59,7 +59,7 @@ std::string excerpt_of(const Error& error) {
 }
 
 void print(const Error& error) {
-  std::string text = "oomdoctor: " + plain_line(error.what()) + '\n' + excerpt_of(error);
+  std::string text = "oomdoctor: " + plain_line(error.what()) + '\n' + error_excerpt(error);
   if (!error.help().empty()) text += "  " + plain_line(error.help()) + '\n';
   print_error(text);
 }

@@ -54,16 +54,17 @@ std::string quoted(std::string text) {
   return '"' + text + '"';
 }
 
-struct Entry {
+struct ManualEntry {
   std::string_view term, description;
 };
 
-void add_entries(std::string& page, std::string_view title, const std::vector<Entry>& entries) {
+void add_entries(std::string& page, std::string_view title, const std::vector<ManualEntry>& entries) {
   page += fmt::format(".SH {}\n", quoted(std::string(title)));
-  for (const Entry& entry : entries) page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
+  for (const ManualEntry& entry : entries)
+    page += fmt::format(".TP\n{}\n{}", bold(entry.term), paragraph(entry.description));
 }
 
-std::string spelling_of(const OptionSpec& option) {
+std::string format_option(const OptionSpec& option) {
   std::string text = option.letter ? bold(fmt::format("-{}", option.letter)) + ", " : "";
   text += bold(fmt::format("--{}", option.name));
   if (!option.argument.empty()) text += " " + italic(option.argument);
@@ -71,17 +72,17 @@ std::string spelling_of(const OptionSpec& option) {
 }
 
 /// For example "analyze [PATH...|-]".
-std::string usage_of(const CommandSpec& command) {
+std::string format_usage(const CommandSpec& command) {
   return command.usage.empty() ? std::string(command.name) : fmt::format("{} {}", command.name, command.usage);
 }
 
 void add_commands(std::string& page) {
   page += ".SH COMMANDS\n";
   for (const CommandSpec& command : command_table()) {
-    page += fmt::format(".SS {}\n{}", quoted(roff(usage_of(command))), paragraph(sentence(command.description)));
+    page += fmt::format(".SS {}\n{}", quoted(roff(format_usage(command))), paragraph(sentence(command.description)));
     if (!command.more.empty()) page += ".PP\n" + paragraph(command.more);
     std::vector<std::string> names;
-    for (const OptionSpec* option : options_of(command)) names.push_back(fmt::format("--{}", option->name));
+    for (const OptionSpec* option : list_options(command)) names.push_back(fmt::format("--{}", option->name));
     page += ".PP\n" + paragraph(fmt::format("Options: {}.", fmt::join(names, ", ")));
   }
 }
@@ -95,7 +96,7 @@ void add_options(std::string& page) {
     // The descriptions of all other options contain their choices.
     const std::string choices =
         option.name == "format" ? fmt::format(": {}", fmt::join(option.choices, ", ")) : std::string();
-    page += fmt::format(".TP\n{}\n{}", spelling_of(option), paragraph(std::string(option.description) + choices));
+    page += fmt::format(".TP\n{}\n{}", format_option(option), paragraph(std::string(option.description) + choices));
   }
 }
 
@@ -107,8 +108,8 @@ std::string manual_page() {
       ".SH NAME\noomdoctor \\- find out why a training job ran out of memory, and what to do\n.SH SYNOPSIS\n",
       written, roff(version));
   for (const CommandSpec& command : command_table())
-    page +=
-        fmt::format("{}oomdoctor {}\n", &command == &command_table().front() ? "" : ".br\n", roff(usage_of(command)));
+    page += fmt::format("{}oomdoctor {}\n", &command == &command_table().front() ? "" : ".br\n",
+                        roff(format_usage(command)));
   page += ".SH DESCRIPTION\n" +
           paragraph(
               "oomdoctor reads the logs of a training job. It reports what used the memory, names the cause with the "
@@ -116,7 +117,7 @@ std::string manual_page() {
               "network.");
   add_commands(page);
   add_options(page);
-  std::vector<Entry> formats;
+  std::vector<ManualEntry> formats;
   for (const OutputFormat& format : output_formats()) formats.push_back({format.name, format.description});
   add_entries(page, "OUTPUT FORMATS", formats);
   add_entries(page, "EXIT STATUS",

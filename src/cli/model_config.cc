@@ -15,20 +15,20 @@
 namespace oomdoctor::cli {
 namespace {
 
-using Json = nlohmann::json;
+using ConfigJson = nlohmann::json;
 
-ConfigField read_field(const Json& value) {
+ConfigField read_field(const ConfigJson& value) {
   // The JSON library reads an integer beyond 63 bits as a float or as unsigned. Neither is a size.
   if (value.is_number_integer() && value <= std::numeric_limits<i64>::max()) return value.get<i64>();
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_string()) return value.get<std::string>();
   // Lists and objects are shown by their kind only: printing deep nesting could overflow the stack.
   if (value.is_structured()) return OtherField{fmt::format("an {}", value.type_name())};
-  return OtherField{value.dump(-1, ' ', true, Json::error_handler_t::replace)};
+  return OtherField{value.dump(-1, ' ', true, ConfigJson::error_handler_t::replace)};
 }
 
 /// `outer` is the enclosing object of a nested config. Its tie_word_embeddings overrides the nested one.
-ConfigFields read_fields(const std::string& path, const Json& object, const Json* outer = nullptr) {
+ConfigFields read_fields(const std::string& path, const ConfigJson& object, const ConfigJson* outer = nullptr) {
   constexpr const char* tied = "tie_word_embeddings";
   std::map<std::string, ConfigField, std::less<>> fields;
   if (outer != nullptr && outer->contains(tied)) fields.emplace(tied, read_field((*outer)[tied]));
@@ -70,7 +70,7 @@ ModelShape read_shape(const ConfigFields& config) {
 
 // Text-and-image models nest the decoder's config. Parts that the config does not determine become notes.
 ModelConfig read_model_config(const std::string& path) {
-  const Json whole = Json::parse(read_small_file(path), nullptr, false);
+  const ConfigJson whole = ConfigJson::parse(read_small_file(path), nullptr, false);
   if (!whole.is_object())
     throw Error(fmt::format("{} is not a JSON object", path), "", "--config needs a model's config.json");
   // Models of text and images keep the decoder's sizes in a nested object.

@@ -28,7 +28,7 @@ double need(const std::optional<double>& size) {
 enum class Yes { never, always, by_config };
 
 /// A decoder with a single stack of layers.
-struct Decoder {
+struct DecoderFamily {
   std::string_view type;
   bool gated = false;
   bool layer_norm = false;      ///< norms have a bias
@@ -44,7 +44,7 @@ struct Decoder {
   bool experts = false;
 };
 
-constexpr auto decoders = std::to_array<Decoder>({
+constexpr auto decoders = std::to_array<DecoderFamily>({
     {.type = "llama",
      .gated = true,
      .query_bias = Yes::by_config,
@@ -121,7 +121,7 @@ constexpr auto decoders = std::to_array<Decoder>({
 /// Counts the parameters of one family with the sizes of one config.
 class Count {
  public:
-  Count(const Decoder& family, const ConfigFields& config) : family_(family), config_(config) {
+  Count(const DecoderFamily& family, const ConfigFields& config) : family_(family), config_(config) {
     hidden_ = need(size_of(config, {"hidden_size", "n_embd", "d_model"}));
     layers_ = need(size_of(config, {"num_hidden_layers", "n_layer", "num_layers"}));
     heads_ = need(size_of(config, {"num_attention_heads", "n_head", "num_heads"}));
@@ -214,7 +214,7 @@ class Count {
     return sum;
   }
 
-  const Decoder& family_;
+  const DecoderFamily& family_;
   const ConfigFields& config_;
   double hidden_ = 0, layers_ = 0, heads_ = 0, head_size_ = 0, kv_heads_ = 0, width_ = 0;
 };
@@ -309,8 +309,8 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
     if (type == "bart" || type == "mbart") return whole_number(denoiser(config));
     if (type == "whisper") return whole_number(speech(config));
     if (type == "vit") return whole_number(images(config, false));
-    const auto family =
-        std::find_if(decoders.begin(), decoders.end(), [&](const Decoder& decoder) { return decoder.type == type; });
+    const auto family = std::find_if(decoders.begin(), decoders.end(),
+                                     [&](const DecoderFamily& decoder) { return decoder.type == type; });
     return family == decoders.end() ? std::nullopt : std::optional(whole_number(Count(*family, config).all()));
   } catch (const Unknown&) {
     return std::nullopt;

@@ -19,7 +19,7 @@ namespace po = boost::program_options;
 constexpr const char* words = "words";
 
 /// Every option with an argument may be repeated. The command uses the last value, or all.
-po::options_description description_of(const CommandSpec& command) {
+po::options_description describe_options(const CommandSpec& command) {
   po::options_description description;
   for (const auto name : command.options) {
     const OptionSpec& option = find_option(name);
@@ -152,7 +152,7 @@ const CommandSpec& find_command(const std::string& name) {
 }
 
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed) {
-  const po::options_description description = description_of(command);
+  const po::options_description description = describe_options(command);
   Arguments arguments;
   std::vector<std::string> own = typed;
   if (command.runs_words) {

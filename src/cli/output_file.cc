@@ -43,18 +43,18 @@ class SignalPause {
 }
 
 /// The opened folder of a path, and the file name in it.
-struct Target {
+struct OutputTarget {
   Descriptor folder;
   std::string name;
 };
 
 /// Opens a relative path folder by folder, so that none of them can be a link. The user chose an absolute path
 /// explicitly, so its folders may be links.
-Target open_target(const std::string& path) {
+OutputTarget open_target(const std::string& path) {
   constexpr int only_folders = O_PATH | O_DIRECTORY | O_CLOEXEC;
   const std::size_t slash = path.rfind('/');
-  Target target{Descriptor(uninterrupted([] { return open(".", only_folders); })),
-                slash == std::string::npos ? path : path.substr(slash + 1)};
+  OutputTarget target{Descriptor(uninterrupted([] { return open(".", only_folders); })),
+                      slash == std::string::npos ? path : path.substr(slash + 1)};
   if (slash == std::string::npos) return target;
   if (path.front() == '/') {
     const std::string folder = path.substr(0, std::max<std::size_t>(slash, 1));
@@ -81,7 +81,7 @@ Target open_target(const std::string& path) {
 }
 
 /// O_NONBLOCK keeps open() from waiting for the reader of a pipe.
-Descriptor open_file(const std::string& path, const Target& target, int how) {
+Descriptor open_file(const std::string& path, const OutputTarget& target, int how) {
   const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | how;
   Descriptor file(uninterrupted([&] { return openat(target.folder.number(), target.name.c_str(), flags, file_mode); }));
   struct stat status {};
@@ -91,7 +91,7 @@ Descriptor open_file(const std::string& path, const Target& target, int how) {
 }
 
 /// Creates a new file with a random, unused name in the same folder.
-Descriptor make_temporary(const Target& target, std::string& name) {
+Descriptor make_temporary(const OutputTarget& target, std::string& name) {
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
   std::random_device random;
   for (int i = 0; i < 100; ++i) {
@@ -104,7 +104,7 @@ Descriptor make_temporary(const Target& target, std::string& name) {
 
 /// Replaces the file by writing a temporary file and renaming it. Returns false, without any change, if that is
 /// impossible or would lose a hard link or the owner.
-bool replace_file(const std::string& path, const Target& target, std::string_view text) {
+bool replace_file(const std::string& path, const OutputTarget& target, std::string_view text) {
   const int folder = target.folder.number();
   struct stat old {};
   const bool exists = fstatat(folder, target.name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
@@ -131,20 +131,20 @@ bool replace_file(const std::string& path, const Target& target, std::string_vie
 }  // namespace
 
 void write_file(const std::string& path, std::string_view text) {
-  const Target target = open_target(path);
+  const OutputTarget target = open_target(path);
   if (replace_file(path, target, text)) return;
   Descriptor file = open_file(path, target, O_CREAT | O_TRUNC);
   if (!write_all(file.number(), text) || !file.close()) refuse(path, errno);
 }
 
 void append_to_file(const std::string& path, std::string_view text) {
-  const Target target = open_target(path);
+  const OutputTarget target = open_target(path);
   Descriptor file = open_file(path, target, O_CREAT | O_APPEND);
   if (!write_all(file.number(), text) || !file.close()) refuse(path, errno);
 }
 
 void make_folder(const std::string& path) {
-  const Target target = open_target(path);
+  const OutputTarget target = open_target(path);
   if (mkdirat(target.folder.number(), target.name.c_str(), 0777) == 0) return;
   const int error = errno;
   struct stat status {};
@@ -156,7 +156,7 @@ void make_folder(const std::string& path) {
 }
 
 std::optional<Descriptor> make_private_folder(const std::string& path) {
-  const Target target = open_target(path);
+  const OutputTarget target = open_target(path);
   if (mkdirat(target.folder.number(), target.name.c_str(), 0700) != 0) {
     if (errno == EEXIST) return std::nullopt;
     throw Error(fmt::format("cannot create the folder {}: {}", path, std::strerror(errno)));
@@ -165,7 +165,7 @@ std::optional<Descriptor> make_private_folder(const std::string& path) {
 }
 
 Descriptor open_folder(const std::string& path) {
-  const Target target = open_target(path);
+  const OutputTarget target = open_target(path);
   constexpr int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   Descriptor folder(uninterrupted([&] { return openat(target.folder.number(), target.name.c_str(), how); }));
   if (!folder.is_open()) refuse(path, errno);

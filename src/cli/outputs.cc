@@ -39,8 +39,8 @@ const WriterOf<Result>* find_in_table(std::string_view name) {
 }  // namespace
 
 template <class Result>
-typename OutputsOf<Result>::Output OutputsOf<Result>::output_of(const std::string& text,
-                                                                const std::vector<std::string>& inputs) {
+typename OutputsOf<Result>::Output OutputsOf<Result>::parse_output(const std::string& text,
+                                                                   const std::vector<std::string>& inputs) {
   const auto equals = text.find('=');
   if (equals == std::string::npos || equals + 1 == text.size())
     throw Error(fmt::format("invalid --output '{}'", text), "",
@@ -69,7 +69,7 @@ OutputsOf<Result>::OutputsOf(const Arguments& arguments, const std::vector<std::
   plain_.ascii = false;
   bool prints = false;
   for (const auto& text : arguments.all("output")) {
-    outputs_.push_back(output_of(text, inputs));
+    outputs_.push_back(parse_output(text, inputs));
     prints = prints || outputs_.back().path == "-";
   }
   if (!prints) printed_ = find_in_table<Result>(arguments.value_or("format", "terminal"));

@@ -32,7 +32,7 @@ class OutputsOf {
     std::string path;  ///< "-" is standard output
   };
 
-  static Output output_of(const std::string& text, const std::vector<std::string>& inputs);
+  static Output parse_output(const std::string& text, const std::vector<std::string>& inputs);
 
   Arguments arguments_;
   RenderOptions view_, plain_;

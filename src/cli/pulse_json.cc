@@ -44,7 +44,7 @@ std::string pulse_json(const Pulse& pulse, const std::string& time) {
   put_text("unit", pulse.unit);
   put("value", pulse.value);
   put("capacity", pulse.capacity);
-  put("fill", fill_of(pulse));
+  put("fill", compute_fill(pulse));
   put_text("rate", pulse.rate);
   if (pulse.left) {
     put("full_in_seconds", pulse.left->middle);

@@ -16,7 +16,7 @@ bool begins(bool& known, bool now, bool ceased) {
 
 std::vector<Risk> Risks::begun(const Pulse& pulse, bool job_has_ended) {
   const bool failed = pulse.outcome == "oom";
-  const auto fill = failed ? std::nullopt : fill_of(pulse);
+  const auto fill = failed ? std::nullopt : compute_fill(pulse);
   const auto left = failed || job_has_ended ? std::nullopt : pulse.left;
   std::vector<Risk> found;
   if (begins(failed_, failed, !failed)) found.push_back({"failed", pulse.headline});

@@ -26,7 +26,7 @@ constexpr const char* newest_link = "latest";  ///< in a folder of several runs
 constexpr int most_runs = 10000;               ///< in one folder
 
 /// The folder of this run, and the one around it that gets a link to it.
-struct RunPlace {
+struct RunFolders {
   RunFolder folder;
   std::optional<RunFolder> around = {};
   std::string name = {};  ///< of the folder in the one around it
@@ -43,26 +43,26 @@ RunFolder make_numbered_folder(const std::string& first, int from) {
 
 /// A new folder: the one asked for; if that exists, a new one in it; without --folder the first free one of oomdoctor-run,
 /// oomdoctor-run-2, …
-RunPlace make_place(const Arguments& arguments) {
+RunFolders make_place(const Arguments& arguments) {
   auto asked = arguments.value("folder");
   if (!asked) return {make_numbered_folder(default_folder, 1)};
   while (asked->size() > 1 && asked->ends_with('/')) asked->pop_back();
   if (auto folder = make_private_folder(*asked)) return {{std::move(*folder), *asked}};
-  RunPlace place{make_numbered_folder(*asked + "/run", 1), RunFolder(open_folder(*asked), *asked)};
+  RunFolders place{make_numbered_folder(*asked + "/run", 1), RunFolder(open_folder(*asked), *asked)};
   place.name = place.folder.path().substr(asked->size() + 1);
   return place;
 }
 
 /// Where the working directory takes no folder: a new one among the temporary files.
-std::optional<RunPlace> make_temporary_place() {
+std::optional<RunFolders> make_temporary_place() {
   std::error_code error;
   std::string path = (std::filesystem::temp_directory_path(error) / "oomdoctor-run-XXXXXX").string();
   if (error || mkdtemp(path.data()) == nullptr) return std::nullopt;
-  return RunPlace{{open_folder(path), path}};
+  return RunFolders{{open_folder(path), path}};
 }
 
 /// The command counts more than its evidence, so it runs in any case.
-std::optional<RunPlace> find_place(const Arguments& arguments) {
+std::optional<RunFolders> find_place(const Arguments& arguments) {
   try {
     return make_place(arguments);
   } catch (const Error& error) {
@@ -81,7 +81,7 @@ bool ended_well(const CommandEnd& ending) {
   return ending.signal == SIGINT || (ending.signal == 0 && (ending.status == 0 || ending.status == interrupted));
 }
 
-std::vector<LogSource> sources_of(const RunEvidence& evidence) {
+std::vector<LogSource> list_sources(const RunEvidence& evidence) {
   std::vector<LogSource> sources;
   for (const RunEvidence::Log& log : evidence.logs) sources.push_back({log.path, log.text});
   return sources;
@@ -96,8 +96,8 @@ void write_report(const RunFolder& folder, const char* name, std::string_view te
 }
 
 /// Reports on standard error, because standard output is the command's, and into the folder.
-void report_run(const Arguments& arguments, const RunPlace& place, const RunEvidence& evidence) {
-  const Report whole = diagnose(sources_of(evidence), diagnose_options(arguments));
+void report_run(const Arguments& arguments, const RunFolders& place, const RunEvidence& evidence) {
+  const Report whole = diagnose(list_sources(evidence), diagnose_options(arguments));
   RenderOptions view = make_render_options(arguments);
   if (arguments.value_or("color", "auto") == "auto") view.color = view.color && is_interactive();
   SharedReport report(whole, arguments, runs_in_ci());
@@ -116,7 +116,7 @@ void report_run(const Arguments& arguments, const RunPlace& place, const RunEvid
 }
 
 /// In a process of its own, so an error here is a sentence and nothing else.
-void try_report(const Arguments& arguments, const RunPlace& place, const RunEvidence& evidence) {
+void try_report(const Arguments& arguments, const RunFolders& place, const RunEvidence& evidence) {
   try {
     report_run(arguments, place, evidence);
   } catch (const Error& error) {
@@ -151,7 +151,7 @@ int run_run(const Arguments& arguments) {
   if (arguments.words.empty()) throw Error("run needs a command", "", "for example: oomdoctor run python train.py");
   diagnose_options(arguments);  // a mistyped option should not cost a run
   make_render_options(arguments);
-  const std::optional<RunPlace> place = find_place(arguments);
+  const std::optional<RunFolders> place = find_place(arguments);
   if (!place) {
     print_note("the command is not observed: no folder for its output can be made");
     return run_unobserved(arguments.words);

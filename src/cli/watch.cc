@@ -74,7 +74,7 @@ std::string utc_now() {
 }
 
 /// Something that failed is tried again after a pause, which doubles with each failure.
-class Retry {
+class Backoff {
  public:
   bool is_due() const { return Clock::now() >= next_; }
   Clock::time_point next() const { return next_; }
@@ -82,7 +82,7 @@ class Retry {
     next_ = after(pause_);
     pause_ = std::min(2 * pause_, longest_retry);
   }
-  void succeeded() { *this = Retry(); }
+  void succeeded() { *this = Backoff(); }
 
  private:
   Seconds pause_ = first_retry;
@@ -166,7 +166,7 @@ class Watch {
     sigprocmask(SIG_SETMASK, &signals_.mask_before(), nullptr);
     try {
       const Report report = logs_.report_so_far();
-      tell(pulse_json(pulse_of(report)));
+      tell(pulse_json(make_pulse(report)));
       logs_.close_files();
       write_gauges(report);
     } catch (const std::exception& error) {
@@ -174,7 +174,7 @@ class Watch {
     }
   }
 
-  Pulse pulse_of(const Report& report) const {
+  Pulse make_pulse(const Report& report) const {
     const bool nameless = arguments_.value("redact") == "all";
     return take_pulse(nameless ? redact(report, Redaction::all).report : report, clock_.steps_per_second());
   }
@@ -344,7 +344,7 @@ class Watch {
   }
 
   void tell_last(const Report& report) {
-    const Pulse pulse = *read_pulse(pulse_json(pulse_of(report)));
+    const Pulse pulse = *read_pulse(pulse_json(make_pulse(report)));
     warn(pulse);
     for (int i = 0; i < last_attempts && !write_last_gauges(report); ++i) continue;
     if (options_.json) show(pulse);
@@ -377,7 +377,7 @@ class Watch {
   std::string problem_;         ///< what it could not do
   std::int64_t being_judged_ = 0, judged_bytes_ = 0, failed_bytes_ = -1;
   Clock::time_point next_judgement_{}, next_line_{}, answer_by_{};
-  Retry retry_, hook_retry_;
+  Backoff retry_, hook_retry_;
   std::string outcome_;
   bool interrupted_ = false, job_ended_ = false, shown_ = false;
   bool more_to_read_ = false, caught_up_ = false;

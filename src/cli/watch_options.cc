@@ -31,9 +31,9 @@ std::optional<Quantity> read_quantity(const std::string& text) {
 
 /// Reads "30min", "1.5h", "90s", "2d" or a number of seconds. Throws Error.
 double read_duration(std::string_view option, const std::string& text) {
-  using Unit = std::pair<std::string_view, double>;
+  using TimeUnit = std::pair<std::string_view, double>;
   const auto read = read_quantity(text);
-  for (const auto& [name, seconds] : {Unit{"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}})
+  for (const auto& [name, seconds] : {TimeUnit{"", 1}, {"s", 1}, {"min", 60}, {"m", 60}, {"h", 3600}, {"d", 86400}})
     if (read && read->unit == name && read->value > 0 && read->value <= longest_time / seconds)
       return read->value * seconds;
   throw Error(fmt::format("invalid --{} '{}'", option, text), "",

@@ -149,9 +149,9 @@ std::string initializer(const SettingFormat& format) {
 }
 
 /// The declarations of the functions that a family names.
-class Functions {
+class DeclaredFunctions {
  public:
-  explicit Functions(std::string family) : family_(std::move(family)) {}
+  explicit DeclaredFunctions(std::string family) : family_(std::move(family)) {}
 
   /// The function as the tables name it. `before` and `after` are its type, without the name.
   std::string use(const std::string& function, const char* before, const char* after) {
@@ -172,7 +172,7 @@ class Functions {
   std::set<std::string> declarations_;
 };
 
-std::string initializer(const MessageFormat& format, const std::string& anchors, Functions& functions) {
+std::string initializer(const MessageFormat& format, const std::string& anchors, DeclaredFunctions& functions) {
   const Pattern& p = format.pattern;
   return text_member("name", p.name) + text_member("anchor", p.anchor) + text_member("second_anchor", p.second_anchor) +
          member("more_anchors", anchors) + text_member("regex", p.regex) +
@@ -187,7 +187,7 @@ std::string initializer(const MessageFormat& format, const std::string& anchors,
          text_member("source", p.source);
 }
 
-std::string initializer(const TableFormat& format, Functions& functions) {
+std::string initializer(const TableFormat& format, DeclaredFunctions& functions) {
   const Table& t = format.table;
   const std::string row = functions.use(format.row, "bool", "(std::string_view, const Layout&, EventSink&)");
   const std::string rows = functions.use(format.rows, "std::unique_ptr<Rows>", "(const Layout&)");
@@ -199,7 +199,7 @@ std::string initializer(const TableFormat& format, Functions& functions) {
 }
 
 /// An array of `initializers`, or nothing if there are none.
-std::string array_of(const std::string& type, const std::string& name, const std::string& initializers) {
+std::string make_array(const std::string& type, const std::string& name, const std::string& initializers) {
   return initializers.empty() ? "" : "constexpr " + type + ' ' + name + "[] = {\n" + initializers + "};\n";
 }
 
@@ -211,14 +211,14 @@ struct FamilySource {
 };
 
 FamilySource make_source(const std::string& name, const Family& family) {
-  Functions functions(name);
+  DeclaredFunctions functions(name);
   FamilySource source;
   std::string patterns, formats, settings, tables;
   for (const MessageFormat& format : family.messages) {
     std::string anchors, texts;
     for (const std::string& anchor : format.more_anchors) texts += "    " + literal(anchor) + ",\n";
     if (!texts.empty()) anchors = name + "_anchors_" + std::to_string(&format - family.messages.data());
-    source.arrays += array_of("std::string_view", anchors, texts);
+    source.arrays += make_array("std::string_view", anchors, texts);
     patterns += row(initializer(format, anchors, functions));
   }
   for (const SettingFormat& format : family.settings) {
@@ -229,7 +229,7 @@ FamilySource make_source(const std::string& name, const Family& family) {
   for (const TableFormat& format : family.tables) tables += row(initializer(format, functions));
   const auto add = [&](const char* member_name, const std::string& type, const std::string& array,
                        const std::string& rows) {
-    source.arrays += array_of(type, array, rows);
+    source.arrays += make_array(type, array, rows);
     return rows.empty() ? "" : member(member_name, array);
   };
   add("", "SettingFormat", name + "_settings", settings);

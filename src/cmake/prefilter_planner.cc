@@ -35,12 +35,12 @@ constexpr double comparison_cost = 2;   ///< each anchor with that fingerprint
 constexpr std::size_t sample_size = 65536;  ///< positions in the texts; resolves 0.1 candidates per kilobyte
 constexpr int passes = 4;                   ///< a fifth pass changes nothing
 constexpr std::size_t words = sample_size / 64;
-using Row = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
+using PositionBits = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
 
 /// Random positions in the texts: which of them contain which half of a byte, and how often each fingerprint occurs.
-class Sample {
+class PositionSample {
  public:
-  explicit Sample(const std::string& text) : low_(fingerprint_size * 16), high_(fingerprint_size * 16) {
+  explicit PositionSample(const std::string& text) : low_(fingerprint_size * 16), high_(fingerprint_size * 16) {
     std::mt19937_64 random(1);
     for (std::size_t i = 0; i < sample_size; ++i) {
       const char* position = text.data() + random() % (text.size() - fingerprint_size + 1);
@@ -54,8 +54,8 @@ class Sample {
       shares_[key(text.data() + i)] += 1 / static_cast<double>(text.size());
   }
 
-  const Row& low(std::size_t j, std::size_t half) const { return low_[j * 16 + half]; }
-  const Row& high(std::size_t j, std::size_t half) const { return high_[j * 16 + half]; }
+  const PositionBits& low(std::size_t j, std::size_t half) const { return low_[j * 16 + half]; }
+  const PositionBits& high(std::size_t j, std::size_t half) const { return high_[j * 16 + half]; }
 
   /// Hashes like the prefilter: upper and lower case are equal.
   static std::uint32_t key(const char* fingerprint) {
@@ -70,20 +70,20 @@ class Sample {
   }
 
  private:
-  std::vector<Row> low_, high_;
+  std::vector<PositionBits> low_, high_;
   std::unordered_map<std::uint32_t, double> shares_;
 };
 
 /// A bucket, with the positions of the sample that pass it: at each byte of the fingerprint, both halves of the byte
 /// are in the bucket.
-class Bucket {
+class FingerprintBucket {
  public:
-  Bucket() : low_(fingerprint_size), high_(fingerprint_size) {}
+  FingerprintBucket() : low_(fingerprint_size), high_(fingerprint_size) {}
 
   const BucketHalves& halves() const { return halves_; }
   std::size_t candidates() const { return candidates_; }
 
-  void set(const Sample& sample, const BucketHalves& halves) {
+  void set(const PositionSample& sample, const BucketHalves& halves) {
     halves_ = halves;
     for (std::size_t j = 0; j < fingerprint_size; ++j) {
       low_[j].fill(0);
@@ -97,19 +97,19 @@ class Bucket {
   }
 
   /// The number of candidates in the sample if the bucket had `halves`, which must include its own.
-  std::size_t candidates_with(const Sample& sample, const BucketHalves& halves) const {
-    Row left, row;
+  std::size_t candidates_with(const PositionSample& sample, const BucketHalves& halves) const {
+    PositionBits left, row;
     left.fill(~std::uint64_t{0});
-    const auto keep = [&](const Row& own, unsigned more, std::size_t j,
-                          const Row& (Sample::*rows)(std::size_t, std::size_t) const) {
+    const auto keep = [&](const PositionBits& own, unsigned more, std::size_t j,
+                          const PositionBits& (PositionSample::*rows)(std::size_t, std::size_t) const) {
       row = own;
       for (std::size_t half = 0; half < 16; ++half)
         if ((more >> half & 1) != 0) merge(row, (sample.*rows)(j, half));
       for (std::size_t w = 0; w < words; ++w) left[w] &= row[w];
     };
     for (std::size_t j = 0; j < fingerprint_size; ++j) {
-      keep(low_[j], halves.low[j] & ~unsigned{halves_.low[j]}, j, &Sample::low);
-      keep(high_[j], halves.high[j] & ~unsigned{halves_.high[j]}, j, &Sample::high);
+      keep(low_[j], halves.low[j] & ~unsigned{halves_.low[j]}, j, &PositionSample::low);
+      keep(high_[j], halves.high[j] & ~unsigned{halves_.high[j]}, j, &PositionSample::high);
     }
     std::size_t count = 0;
     for (const std::uint64_t word : left)
@@ -118,12 +118,12 @@ class Bucket {
   }
 
  private:
-  static void merge(Row& into, const Row& row) {
+  static void merge(PositionBits& into, const PositionBits& row) {
     for (std::size_t w = 0; w < words; ++w) into[w] |= row[w];
   }
 
   BucketHalves halves_;
-  std::vector<Row> low_, high_;
+  std::vector<PositionBits> low_, high_;
   std::size_t candidates_ = 0;
 };
 
@@ -131,9 +131,9 @@ class Bucket {
 /// again, several times, because the best assignment may have changed.
 class Planner {
  public:
-  Planner(Anchors anchors, const Sample& sample)
+  Planner(Anchors anchors, const PositionSample& sample)
       : anchors_(std::move(anchors)), sample_(sample), placed_(anchors_.text.size()), buckets_(bucket_count) {
-    for (Bucket& bucket : buckets_) bucket.set(sample_, {});
+    for (FingerprintBucket& bucket : buckets_) bucket.set(sample_, {});
     std::vector<std::size_t> order(anchors_.text.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     // Short anchors have no choice of bytes. They choose their buckets first, and longer ones join them.
@@ -154,13 +154,13 @@ class Planner {
   const Placement& placement(std::size_t i) const { return placed_[i]; }
   double candidates_per_kilobyte() const {
     std::size_t sum = 0;
-    for (const Bucket& bucket : buckets_) sum += bucket.candidates();
+    for (const FingerprintBucket& bucket : buckets_) sum += bucket.candidates();
     return 1000.0 * static_cast<double>(sum) / static_cast<double>(sample_size);
   }
   std::size_t fingerprints() const { return fingerprints_.size(); }
 
  private:
-  std::uint32_t key(std::size_t i, std::size_t at) const { return Sample::key(anchors_.text[i].data() + at); }
+  std::uint32_t key(std::size_t i, std::size_t at) const { return PositionSample::key(anchors_.text[i].data() + at); }
 
   void assign(std::size_t i) {
     const std::string& anchor = anchors_.text[i];
@@ -180,7 +180,7 @@ class Planner {
         placed_[i] = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
       }
     }
-    Bucket& bucket = buckets_[placed_[i].bucket];
+    FingerprintBucket& bucket = buckets_[placed_[i].bucket];
     const BucketHalves halves = bucket.halves().with(anchor, anchors_.fold_case[i], placed_[i].at);
     if (halves != bucket.halves() || bucket.candidates() == 0) bucket.set(sample_, halves);
     members_[placed_[i].bucket].push_back(i);
@@ -199,9 +199,9 @@ class Planner {
   }
 
   Anchors anchors_;
-  const Sample& sample_;
+  const PositionSample& sample_;
   std::vector<Placement> placed_;
-  std::vector<Bucket> buckets_;
+  std::vector<FingerprintBucket> buckets_;
   std::array<std::vector<std::size_t>, bucket_count> members_;
   std::unordered_map<std::uint32_t, std::size_t> fingerprints_;  ///< fingerprint → number of anchors
 };
@@ -222,8 +222,8 @@ std::string read_texts(const std::filesystem::path& folder) {
 }
 
 void write_plan(const std::string& folder, const std::string& path) {
-  const Sample sample(read_texts(folder));
-  const Planner plan(anchors_of(all_parsers()), sample);
+  const PositionSample sample(read_texts(folder));
+  const Planner plan(collect_anchors(all_parsers()), sample);
   const Anchors& anchors = plan.anchors();
   std::ofstream out(path, std::ios::binary);
   out << "// Written by src/cmake/prefilter_planner.cc: " << anchors.text.size() << " anchors behind "

@@ -149,17 +149,17 @@ bool is_share(const SeriesComparison& of) { return of.good.unit == "%"; }
 /// because the cache and the GPU's usage grow with the tensors.
 void sort_by_growth(std::vector<SeriesComparison>& series) {
   std::stable_sort(series.begin(), series.end(), [](const SeriesComparison& a, const SeriesComparison& b) {
-    return is_share(a) != is_share(b) ? is_share(b) : growth_of(a) > growth_of(b);
+    return is_share(a) != is_share(b) ? is_share(b) : measure_growth(a) > measure_growth(b);
   });
   auto first = series.begin();
   for (auto it = series.begin(); it != series.end(); ++it)
-    if (2 * growth_of(*it) >= growth_of(series.front()) && is_share(*it) == is_share(series.front()) &&
+    if (2 * measure_growth(*it) >= measure_growth(series.front()) && is_share(*it) == is_share(series.front()) &&
         distance_from_tensors(it->good) < distance_from_tensors(first->good))
       first = it;
   if (first != series.end()) std::rotate(series.begin(), first, first + 1);
 }
 
-std::optional<i64> capacity_of(const Report& report) {
+std::optional<i64> find_capacity(const Report& report) {
   for (const auto& incident : report.incidents)
     if (incident.kind == "device" && incident.capacity_bytes) return incident.capacity_bytes;
   for (const auto& setting : report.settings)
@@ -206,7 +206,7 @@ std::string change_text(const SettingComparison& of) {
   return fmt::format("{} {} → {}", of.name, text(of.good), text(of.bad));
 }
 
-double growth_of(const SeriesComparison& of) {
+double measure_growth(const SeriesComparison& of) {
   if (of.peak.change == Change::more) return of.peak.difference();
   if (of.steady.change == (measures_free_memory(of.good) ? Change::less : Change::more))
     return std::fabs(of.steady.difference());
@@ -223,10 +223,10 @@ Comparison compare(Report good, Report bad) {
   all.only_bad = std::move(pairs.only_bad);
   for (SeriesComparison& series : all.series) series.title = series_title(good, series.good);
   sort_by_growth(all.series);
-  all.grew = !all.series.empty() && growth_of(all.series.front()) > 0;
+  all.grew = !all.series.empty() && measure_growth(all.series.front()) > 0;
   all.input_lengths = match_series(good.input_lengths, bad.input_lengths).both;
-  all.good_capacity = capacity_of(good);
-  all.bad_capacity = capacity_of(bad);
+  all.good_capacity = find_capacity(good);
+  all.bad_capacity = find_capacity(bad);
   all.good = std::move(good);
   all.bad = std::move(bad);
   compare_settings(all);

@@ -99,7 +99,7 @@ void explain(Comparison& comparison);
 
 /// The growth in bytes, or in percent for a series in percent: of the peak, else of the steady level, else of a growing
 /// series over its length. 0 if it did not grow.
-double growth_of(const SeriesComparison& of);
+double measure_growth(const SeriesComparison& of);
 
 std::string relative_text(const Figure& figure);       ///< for example "+45%"; both numbers must be present
 std::string change_text(const SettingComparison& of);  ///< for example "batch_size 8 → 16"

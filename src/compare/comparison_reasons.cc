@@ -22,7 +22,7 @@ double own_growth(const ReportSeries& of) { return std::max(0.0, of.last_value -
 /// The bad run grows by itself, and its growth is at least half of the difference.
 std::optional<Explanation> growth_explanation(Comparison& all, const SeriesComparison& main) {
   const ReportSeries &good = main.good, &bad = main.bad;
-  if (!bad.trend.leak || 2 * own_growth(bad) < growth_of(main)) return std::nullopt;
+  if (!bad.trend.leak || 2 * own_growth(bad) < measure_growth(main)) return std::nullopt;
   const std::string pace = fmt::format("{} a {}", estimate_text(bad.trend.slope), bad.x_unit);
   if (!good.trend.leak && good.trend.shape != "too_short") {
     all.because.push_back(fmt::format("it grows by {} in the bad run and does not in the good one ({})", pace,
@@ -70,7 +70,7 @@ std::vector<Raise> find_raises(const Comparison& all) {
   return raises;
 }
 
-std::string names_of(const std::vector<Raise>& raises) {
+std::string join_names(const std::vector<Raise>& raises) {
   std::vector<std::string> names;
   for (const Raise& raise : raises) names.push_back(raise.text);
   return fmt::format("{}", fmt::join(names, ", "));
@@ -80,7 +80,7 @@ std::string names_of(const std::vector<Raise>& raises) {
 Explanation undetermined(Comparison& all, const std::vector<Raise>& raises, const std::vector<std::string>& unknown) {
   const bool silent = all.good.settings.empty() || all.bad.settings.empty();
   if (silent) all.because.emplace_back("not both logs print settings");
-  if (!raises.empty()) all.because.push_back(fmt::format("this needs more memory: {}", names_of(raises)));
+  if (!raises.empty()) all.because.push_back(fmt::format("this needs more memory: {}", join_names(raises)));
   if (!unknown.empty())
     all.because.push_back(fmt::format("what this does to memory is not known: {}", fmt::join(unknown, ", ")));
   if (!silent && raises.empty() && unknown.empty())
@@ -102,7 +102,7 @@ Explanation setting_explanation(Comparison& all, const SeriesComparison& main) {
     factor = factor && raise.factor ? std::optional(*factor * *raise.factor) : std::nullopt;
   const Figure& figure = main.peak.change == Change::more ? main.peak : main.steady;
   if (factor && figure.good) {
-    const double growth = growth_of(main) / *figure.good + 1;
+    const double growth = measure_growth(main) / *figure.good + 1;
     all.because.push_back(fmt::format("{} can need {:.3g} times as much at most, and it is {:.3g} times as much",
                                       raises.size() == 1 ? "that" : "these together", *factor, growth));
     if (growth > *factor * (1 + tolerance)) return undetermined(all, raises, unknown);
@@ -146,9 +146,9 @@ std::string explanation_words(const Comparison& all) {
       return "the allocator's cache grew, the tensors did not";
     case Explanation::setting:
     case Explanation::inputs:
-      return "the one printed difference that needs more is " + names_of(find_raises(all));
+      return "the one printed difference that needs more is " + join_names(find_raises(all));
     case Explanation::settings:
-      return "the printed differences that need more are " + names_of(find_raises(all));
+      return "the printed differences that need more are " + join_names(find_raises(all));
     case Explanation::smaller_gpu:
       return "the bad run had a smaller device";
     case Explanation::undetermined:
@@ -163,7 +163,8 @@ std::string what_grew(const Comparison& all) {
   const SeriesComparison& main = all.series.front();
   const std::string& title = main.title;
   const bool peak = main.peak.change == Change::more;
-  if (!peak && growth_of(main) != std::fabs(main.steady.difference())) return title + " grows, and peaks no higher yet";
+  if (!peak && measure_growth(main) != std::fabs(main.steady.difference()))
+    return title + " grows, and peaks no higher yet";
   const Figure& figure = peak ? main.peak : main.steady;
   std::string text = fmt::format("{} {} {} instead of {}", title, peak ? "reaches" : "settles at",
                                  value_text(main.bad, *figure.bad), value_text(main.good, *figure.good));

@@ -11,26 +11,26 @@ namespace {
 
 /// A number whose memory grows with at most this power of it, for example 2 for a sequence with a stored attention
 /// matrix. A negative power divides the need.
-struct Size {
+struct SizeSetting {
   std::string_view setting;
   double power;
 };
-constexpr auto device_sizes = std::to_array<Size>({{"batch_size", 1},
-                                                   {"eval_batch_size", 1},
-                                                   {"sequence_length", 2},
-                                                   {"image_size", 4},
-                                                   {"frames", 2},
-                                                   {"vocabulary", 1},
-                                                   {"layers", 1},
-                                                   {"hidden", 2},
-                                                   {"heads", 1},
-                                                   {"parameters", 1},
-                                                   {"trainable_parameters", 1},
-                                                   {"tensor_parallel", -1},
-                                                   {"pipeline_parallel", -1},
-                                                   {"context_parallel", -1}});
+constexpr auto device_sizes = std::to_array<SizeSetting>({{"batch_size", 1},
+                                                          {"eval_batch_size", 1},
+                                                          {"sequence_length", 2},
+                                                          {"image_size", 4},
+                                                          {"frames", 2},
+                                                          {"vocabulary", 1},
+                                                          {"layers", 1},
+                                                          {"hidden", 2},
+                                                          {"heads", 1},
+                                                          {"parameters", 1},
+                                                          {"trainable_parameters", 1},
+                                                          {"tensor_parallel", -1},
+                                                          {"pipeline_parallel", -1},
+                                                          {"context_parallel", -1}});
 constexpr auto host_sizes =
-    std::to_array<Size>({{"num_workers", 1}, {"prefetch_factor", 1}, {"batch_size", 1}, {"parameters", 1}});
+    std::to_array<SizeSetting>({{"num_workers", 1}, {"prefetch_factor", 1}, {"batch_size", 1}, {"parameters", 1}});
 
 /// A switch, and the effect of turning it on.
 struct Switch {
@@ -74,7 +74,7 @@ SettingEffect by_factor(double factor) {
   return {factor > 1 ? 1 : -1, std::max(1.0, factor)};
 }
 
-std::optional<SettingEffect> effect_of_size(const Size& size, std::string_view from, std::string_view to) {
+std::optional<SettingEffect> effect_of_size(const SizeSetting& size, std::string_view from, std::string_view to) {
   const auto a = parse_number(from), b = parse_number(to);
   if (!a || !b || *a < 0 || *b < 0) return std::nullopt;
   if (*a == 0 || *b == 0) return SettingEffect{*a < *b ? 1 : -1, std::nullopt};
@@ -103,7 +103,7 @@ std::optional<SettingEffect> find_setting_effect(std::string_view setting, std::
   if (from == to || contains(neither, setting)) return SettingEffect{};
   const bool host = place == MemoryKind::host;
   if (!host && contains(host_only, setting)) return SettingEffect{};
-  const Size* size = host ? find_row(host_sizes, setting) : find_row(device_sizes, setting);
+  const SizeSetting* size = host ? find_row(host_sizes, setting) : find_row(device_sizes, setting);
   if (size != nullptr) return effect_of_size(*size, from, to);
   const Switch* of = host ? find_row(host_switches, setting) : find_row(device_switches, setting);
   if (of != nullptr) return effect_of_switch(*of, from, to);

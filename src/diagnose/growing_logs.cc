@@ -24,14 +24,14 @@ struct GrowingLog {
 };
 
 /// Which bytes a report counts as lost: of a log that goes on, none.
-enum class Rest { goes_on, lost };
+enum class UnreadRest { goes_on, lost };
 
 /// Adds what the file could not give.
-void add_losses(const FollowedFile& file, Rest rest, ScanResult& to) {
+void add_losses(const FollowedFile& file, UnreadRest rest, ScanResult& to) {
   const auto lose = [&](std::string what, std::string why) {
     to.lose({.what = std::move(what), .why = std::move(why), .path = file.path()});
   };
-  const bool final = rest == Rest::lost;
+  const bool final = rest == UnreadRest::lost;
   if (file.may_lack_end()) lose("the end of an older file of this name", "it was replaced while it could not be read");
   if (!file.problem().empty() && (final || !file.is_missing()))
     lose(file.bytes() == 0 ? "the log" : "the end of the log", file.problem());
@@ -57,7 +57,7 @@ struct GrowingLogs::Impl {
     for (GrowingLog& log : logs) log.file->close();
   }
 
-  Report report(Rest rest) {
+  Report report(UnreadRest rest) {
     ResultMerger merger;
     for (GrowingLog& log : logs) {
       log.file->seal();
@@ -120,7 +120,7 @@ std::vector<std::string> GrowingLogs::problems() const {
 
 void GrowingLogs::close_files() { impl_->close_files(); }
 
-Report GrowingLogs::report_so_far() { return impl_->report(Rest::goes_on); }
+Report GrowingLogs::report_so_far() { return impl_->report(UnreadRest::goes_on); }
 
 Report GrowingLogs::conclude(const std::function<bool()>& stop) {
   constexpr int attempts = 3;  // an error of a network file system may be over at once
@@ -132,7 +132,7 @@ Report GrowingLogs::conclude(const std::function<bool()>& stop) {
   // The bytes that wait may take a second to read, and a caller that stops cannot wait.
   for (GrowingLog& log : impl_->logs)
     if (log.file->untaken() > 0 && stopped()) log.file->leave_waiting();
-  return impl_->report(Rest::lost);
+  return impl_->report(UnreadRest::lost);
 }
 
 }  // namespace oomdoctor

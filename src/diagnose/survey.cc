@@ -48,21 +48,21 @@ class SurveyLogs {
     }
     add_parts(part_files);
     std::stable_sort(logs_.begin(), logs_.end(),
-                     [](const Log& a, const Log& b) { return natural_less(a.path, b.path); });
-    const auto same = [this](const Log& a, const Log& b) { return is_same(a, b); };
+                     [](const SurveyedLog& a, const SurveyedLog& b) { return natural_less(a.path, b.path); });
+    const auto same = [this](const SurveyedLog& a, const SurveyedLog& b) { return is_same(a, b); };
     logs_.erase(std::unique(logs_.begin(), logs_.end(), same), logs_.end());
   }
 
   std::size_t size() const { return logs_.size(); }
   std::vector<std::string> paths() const {
     std::vector<std::string> paths;
-    for (const Log& log : logs_) paths.push_back(log.path);
+    for (const SurveyedLog& log : logs_) paths.push_back(log.path);
     return paths;
   }
 
   /// A log that cannot be read gives an unreadable input and a problem.
   ScanResult read(std::size_t i, std::size_t threads) {
-    const Log& log = logs_[i];
+    const SurveyedLog& log = logs_[i];
     try {
       if (!log.source) return take_problem(parts_->read(*log.part));
       if (is_stream(*log.source)) throw Error(log.path + " is no file");
@@ -81,7 +81,7 @@ class SurveyLogs {
   }
 
  private:
-  struct Log {
+  struct SurveyedLog {
     std::string path;
     std::optional<LogSource> source;
     std::optional<std::size_t> part;  ///< index into parts_, if there is no source
@@ -93,7 +93,7 @@ class SurveyLogs {
       parts_.emplace(files);
     } catch (const Error&) {
       if (logs_.empty()) throw;
-      for (const std::string& file : files) add_problem(left_out_words(problem_of(file)));
+      for (const std::string& file : files) add_problem(left_out_words(find_problem(file)));
       return;
     }
     for (const std::string& problem : parts_->problems()) add_problem(left_out_words(problem));
@@ -101,7 +101,7 @@ class SurveyLogs {
   }
 
   /// The first problem of a file that has no part.
-  static std::string problem_of(const std::string& file) {
+  static std::string find_problem(const std::string& file) {
     try {
       PartFiles({file});
       return file + " was changed while it was read";
@@ -110,7 +110,7 @@ class SurveyLogs {
     }
   }
 
-  bool is_same(const Log& a, const Log& b) const {
+  bool is_same(const SurveyedLog& a, const SurveyedLog& b) const {
     if (a.path != b.path || !a.source) return false;  // the order is stable: files come before parts
     if (b.source) return true;
     try {
@@ -135,7 +135,7 @@ class SurveyLogs {
 
   LogReader reader_;
   std::optional<PartFiles> parts_;
-  std::vector<Log> logs_;
+  std::vector<SurveyedLog> logs_;
   std::mutex mutex_;  ///< guards problems_
   std::set<std::string> problems_;
 };

@@ -3,9 +3,9 @@
 namespace oomdoctor {
 
 // The margin is kept free. The error of the formulas decides between certain and probable outcomes.
-std::string_view outcome_of(const MemoryEstimate& estimate) {
+std::string_view judge_outcome(const MemoryEstimate& estimate) {
   if (!estimate.capacity) return "unknown";
-  const i64 room = *estimate.capacity - margin_of(*estimate.capacity);
+  const i64 room = *estimate.capacity - compute_margin(*estimate.capacity);
   const Bytes& total = estimate.budget.total;
   if (total.count > room) return total.count - total.slack > room ? "does_not_fit" : "probably_not";
   if (!estimate.budget.missing.empty()) return "unknown";

@@ -28,6 +28,6 @@ struct MemoryEstimate {
 
 /// "fits", "probably_fits", "probably_not" (within the error of the formulas), "does_not_fit", or "unknown": no
 /// capacity, or an incomplete budget that fits so far.
-std::string_view outcome_of(const MemoryEstimate& estimate);
+std::string_view judge_outcome(const MemoryEstimate& estimate);
 
 }  // namespace oomdoctor

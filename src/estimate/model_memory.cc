@@ -18,7 +18,7 @@ namespace {
 
 using namespace model_memory;
 
-enum class Stage { only, first, last };
+enum class PipelineStage { only, first, last };
 
 double group_size(const std::optional<i64>& size) { return to_double(std::max<i64>(size.value_or(1), 1)); }
 
@@ -61,11 +61,11 @@ class Inputs {
 /// Computes the budget of one pipeline stage, term by term.
 class BudgetMaker {
  public:
-  BudgetMaker(const ModelShape& model, const RunShape& run, Stage stage)
+  BudgetMaker(const ModelShape& model, const RunShape& run, PipelineStage stage)
       : model_(model),
         run_(run),
         stage_(stage),
-        training_(run.work == Work::training),
+        training_(run.work == RunKind::training),
         tensor_(group_size(run.tensor_parallel)),
         pipeline_(group_size(run.pipeline_parallel)),
         context_(group_size(run.context_parallel)),
@@ -196,7 +196,7 @@ class BudgetMaker {
     const auto matrices = list_matrices(model_);
     if (!matrices || !model_.layers) return miss_sizes(in), 0;
     double sum = 0;
-    for (const Matrix& matrix : *matrices) sum += matrix.in + matrix.out;
+    for (const LinearLayer& matrix : *matrices) sum += matrix.in + matrix.out;
     return sum * to_double(*model_.layers) / (tensor_ * pipeline_);
   }
 
@@ -289,7 +289,7 @@ class BudgetMaker {
   /// The layers with activations in memory: those of this stage, for each of its concurrent passes.
   double layers_held(Inputs& in) const {
     const double layers = in.size(model_.layers, "layers") / pipeline_;
-    if (stage_ != Stage::first) return layers;
+    if (stage_ != PipelineStage::first) return layers;
     return layers * std::min(pipeline_, run_.accumulation ? to_double(*run_.accumulation) : pipeline_);
   }
 
@@ -340,12 +340,12 @@ class BudgetMaker {
   }
 
   void add_logits() {
-    if (stage_ == Stage::first || model_.patch > 0) return;
+    if (stage_ == PipelineStage::first || model_.patch > 0) return;
     Inputs in;
-    const double positions = run_.work == Work::generation ? in.size(run_.batch, "batch") : tokens(in);
+    const double positions = run_.work == RunKind::generation ? in.size(run_.batch, "batch") : tokens(in);
     const auto term = [&](double bytes, double slack, std::string formula) {
       add(in, {"logits", "logits and loss", to_bytes(bytes, slack), std::move(formula), Moment::pass, true,
-               run_.work != Work::generation});
+               run_.work != RunKind::generation});
     };
     const Loss loss = training_ ? in.choice(run_.loss, "loss") : Loss::fused;
     if (loss == Loss::chunked) {
@@ -357,14 +357,14 @@ class BudgetMaker {
     const double logits = positions * in.size(model_.vocabulary, "vocab") / tensor_;
     const double each = loss == Loss::plain ? plain_loss : number_bytes(in) + fused_loss_extra;
     const std::string count =
-        run_.work == Work::generation ? fmt::format("{} tokens", run_.batch.value_or(0)) : token_words();
+        run_.work == RunKind::generation ? fmt::format("{} tokens", run_.batch.value_or(0)) : token_words();
     term(each * logits, loss == Loss::plain ? plain_loss_error * logits : 0,
          fmt::format("{:.0f} bytes × {} × {} of the vocabulary{}", each, count, model_.vocabulary.value_or(0),
                      division_words(tensor_, "tensor-parallel ranks")));
   }
 
   void add_cache() {
-    if (run_.work != Work::generation) return;
+    if (run_.work != RunKind::generation) return;
     Inputs in;
     const double heads = model_.kv_heads ? to_double(*model_.kv_heads) : in.size(model_.heads, "heads");
     const double size = model_.head_size
@@ -409,7 +409,7 @@ class BudgetMaker {
 
   const ModelShape& model_;
   const RunShape& run_;
-  Stage stage_;
+  PipelineStage stage_;
   bool training_;
   double tensor_, pipeline_, context_, ranks_;
   int zero_;
@@ -419,8 +419,9 @@ class BudgetMaker {
 }  // namespace
 
 Budget compute_budget(const ModelShape& model, const RunShape& run) {
-  if (group_size(run.pipeline_parallel) <= 1) return BudgetMaker(model, run, Stage::only).make();
-  Budget first = BudgetMaker(model, run, Stage::first).make(), last = BudgetMaker(model, run, Stage::last).make();
+  if (group_size(run.pipeline_parallel) <= 1) return BudgetMaker(model, run, PipelineStage::only).make();
+  Budget first = BudgetMaker(model, run, PipelineStage::first).make(),
+         last = BudgetMaker(model, run, PipelineStage::last).make();
   first.pipeline_stage = "first";
   last.pipeline_stage = "last";
   Budget &larger = first.total.count >= last.total.count ? first : last, &smaller = &larger == &first ? last : first;

@@ -14,7 +14,7 @@
 namespace oomdoctor {
 
 /// The kind of run. Only training has gradients, optimizer states and stored activations.
-enum class Work { training, evaluation, generation };
+enum class RunKind { training, evaluation, generation };
 
 /// The number formats of weights, gradients and optimizer states; model_memory_constants.h has their bytes.
 enum class Precision {
@@ -44,7 +44,7 @@ enum class Quantisation { none, eight_bit, four_bit };  ///< of frozen base weig
 
 /// The settings of a run that change its memory. An absent group size is 1: no parallelism of that kind.
 struct RunShape {
-  Work work = Work::training;
+  RunKind work = RunKind::training;
   std::optional<i64> batch;         ///< samples per pass and GPU
   std::optional<i64> sequence;      ///< tokens per sample
   i64 image_tokens = 0;             ///< image tokens per sample, in addition to `sequence`

@@ -43,7 +43,7 @@ struct Situation {
 
 /// A possible change: when it applies, its effect, and the setting to write. `apply` may search for the largest value
 /// that fits.
-struct Candidate {
+struct PlanChange {
   std::string_view id, title;
   int cost, risk;
   bool (*applies)(const Situation&, const RunShape&);
@@ -53,7 +53,7 @@ struct Candidate {
 
 // --- the changes: condition, effect, setting ------------------------------------------------------------------------
 
-bool is_training(const RunShape& run) { return run.work == Work::training; }
+bool is_training(const RunShape& run) { return run.work == RunKind::training; }
 
 bool keeps_scores(const Situation&, const RunShape& run) { return run.attention == Attention::stored; }
 void use_flash(const Situation&, RunShape& run) { run.attention = Attention::flash; }
@@ -176,7 +176,7 @@ std::string sequence_setting(const RunShape&, const RunShape& run) {
 }
 
 /// In the order in which to make them. Changes that search for the largest value come after those without one.
-constexpr std::array<Candidate, 14> candidates = {{
+constexpr std::array<PlanChange, 14> candidates = {{
     {"flash_attention", "Use SDPA or FlashAttention", 0, 1, keeps_scores, use_flash, flash_setting},
     {"chunked_loss", "Compute head and loss part by part", 0, 1, keeps_logits, use_chunks, chunks_setting},
     {"fused_step", "Use the fused optimizer", 0, 0, has_fused_step, use_fused_step, fused_setting},
@@ -245,7 +245,7 @@ Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
   plan.budget = compute_budget(situation.model, run);
   for (unsigned i = 0; i < candidates.size(); ++i) {
     if ((set >> i & 1U) == 0) continue;
-    const Candidate& candidate = candidates.at(i);
+    const PlanChange& candidate = candidates.at(i);
     const RunShape before = run;
     candidate.apply(situation, run);
     const i64 peak_before = plan.budget.total.count;
@@ -260,9 +260,9 @@ Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
 
 }  // namespace
 
-i64 margin_of(i64 capacity) { return whole_number(model_memory::margin_share * static_cast<double>(capacity)); }
+i64 compute_margin(i64 capacity) { return whole_number(model_memory::margin_share * static_cast<double>(capacity)); }
 
-bool fits(const Budget& budget, i64 capacity) { return budget.total.count <= capacity - margin_of(capacity); }
+bool fits(const Budget& budget, i64 capacity) { return budget.total.count <= capacity - compute_margin(capacity); }
 
 namespace {
 

@@ -27,7 +27,7 @@ struct Plan {
 };
 
 /// The memory that must stay free for rounding and jitter.
-i64 margin_of(i64 capacity);
+i64 compute_margin(i64 capacity);
 /// True if the budget plus the margin fits. For an incomplete budget it covers the known terms only.
 bool fits(const Budget& budget, i64 capacity);
 

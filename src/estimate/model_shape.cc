@@ -12,7 +12,7 @@ constexpr std::size_t query_matrix = 0, value_matrix = 2;  // indices into the r
 }  // namespace
 
 // Query, key, value, output, the MLP's up and down projections, its gate.
-std::optional<std::vector<Matrix>> list_matrices(const ModelShape& model) {
+std::optional<std::vector<LinearLayer>> list_matrices(const ModelShape& model) {
   if (!model.hidden || (model.gated && !model.intermediate)) return std::nullopt;
   const double hidden = to_double(*model.hidden);
   double query = hidden;
@@ -24,8 +24,8 @@ std::optional<std::vector<Matrix>> list_matrices(const ModelShape& model) {
     key = to_double(*model.kv_heads) * size;
   }
   const double width = model.intermediate ? to_double(*model.intermediate) : model_memory::classic_width * hidden;
-  std::vector<Matrix> all = {{hidden, query}, {hidden, key},   {hidden, key},
-                             {query, hidden}, {hidden, width}, {width, hidden}};
+  std::vector<LinearLayer> all = {{hidden, query}, {hidden, key},   {hidden, key},
+                                  {query, hidden}, {hidden, width}, {width, hidden}};
   if (model.gated) all.push_back({hidden, width});
   return all;
 }
@@ -46,7 +46,7 @@ std::optional<i64> count_parameters(const ModelShape& model) {
   if (!matrices || model.irregular || !model.layers || (!model.vocabulary && model.patch == 0)) return std::nullopt;
   const double hidden = to_double(*model.hidden);
   double layer = 2 * hidden;  // two norms
-  for (const Matrix& matrix : *matrices) layer += matrix.in * matrix.out;
+  for (const LinearLayer& matrix : *matrices) layer += matrix.in * matrix.out;
   return whole_number(embedding_parameters(model) + patch_parameters(model) + to_double(*model.layers) * layer +
                       hidden);
 }

@@ -24,12 +24,12 @@ struct ModelShape {
 };
 
 /// The input and output size of a linear layer.
-struct Matrix {
+struct LinearLayer {
   double in, out;
 };
 
 /// The linear layers of one transformer layer; nullopt if sizes are missing.
-std::optional<std::vector<Matrix>> list_matrices(
+std::optional<std::vector<LinearLayer>> list_matrices(
     const ModelShape& model);  ///< Parameters of the token tables: the input table, plus the head's if it has its own.
                                ///< 0 if the sizes are unknown.
 double embedding_parameters(const ModelShape& model);

@@ -17,12 +17,12 @@ namespace oomdoctor {
 
 /// The memory breakdown of the GPU, or of the limit of a group. The sum of `shares` plus `unexplained` is `capacity`.
 struct Account {
-  struct Part {
+  struct AccountPart {
     std::string label;
     Bytes size;
   };
   Bytes capacity;
-  std::vector<Part> shares;
+  std::vector<AccountPart> shares;
   Bytes unexplained;  ///< may be negative, if the driver lets a process have more than there is
 };
 
@@ -89,9 +89,10 @@ void framework_facts(const ScanResult& scan, const Incident* incident,
                      Facts& facts);  // frameworks.cc: framework.*, run.trains
 void host_facts(const ScanResult& scan, const Incident& primary,
                 Facts& facts);  // host.cc: host.*, masked.*, pool.*
+/// Adds a note for a command that was killed while the host had free RAM.
+void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes);  // host.cc
 /// Adds a note for a notebook whose log stops at a progress line: the host may have run out of RAM, with low
 /// confidence.
-void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes);  // host.cc
 void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);  // host.cc
 /// Notes the other reading of an ambiguous unit that the capacity did not resolve, once per unit.
 void emit_units(const ScanResult& scan, std::vector<Note>& notes);  // units.cc

@@ -88,7 +88,7 @@ void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
   }
   if (peaks.size() < 2) return;
   const Series& worst = scan.series[*fullest];
-  const double usual = median_of(peaks);
+  const double usual = compute_median(peaks);
   const std::vector<Evidence> there{worst.last_evidence};
   const auto count = [](std::size_t n) { return Value{Number{static_cast<double>(n), 0}}; };
   analysis.facts.set("ranks.compared", count(peaks.size()), there);
@@ -109,7 +109,7 @@ void emit_stragglers(const std::vector<RankRow>& ranks, std::vector<Note>& notes
   for (const RankRow& row : ranks)
     if (row.last_step) ends.push_back(static_cast<double>(*row.last_step));
   if (ends.size() < 2) return;
-  const double usual = median_of(ends);
+  const double usual = compute_median(ends);
   const double limit = usual - std::max(straggler_steps, straggler_share * std::abs(usual));
   std::vector<const RankRow*> late;
   for (const RankRow& row : ranks)

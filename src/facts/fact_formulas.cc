@@ -88,7 +88,7 @@ constexpr Formula formulas[] = {
 
 }  // namespace
 
-std::string_view formula_of(std::string_view fact) {
+std::string_view find_formula(std::string_view fact) {
   const auto found =
       std::find_if(std::begin(formulas), std::end(formulas), [&](const Formula& f) { return f.first == fact; });
   return found == std::end(formulas) ? std::string_view() : found->second;

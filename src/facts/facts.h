@@ -53,7 +53,7 @@ const std::vector<FactSpec>& fact_specs();
 const FactSpec* find_fact_spec(std::string_view name);
 
 /// The formula of a derived fact, in words; "" for a value that the log prints.
-std::string_view formula_of(std::string_view fact);
+std::string_view find_formula(std::string_view fact);
 std::vector<std::string_view> facts_with_formula();
 
 /// Formats a value for people: "1.26 GiB", "41%", "yes".

@@ -39,24 +39,24 @@ void resolve_trainer(const ScanResult& scan, const Incident* incident, Facts& fa
 }
 
 void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
-  struct Mark {
+  struct FrameworkFile {
     std::string_view fact, file;
   };
-  static constexpr auto marks = std::to_array<Mark>({{"framework.trainer", "/transformers/trainer"},
-                                                     {"framework.trainer", "/trl/trainer/"},
-                                                     {"framework.trainer", "transformers/trainer.py"},
-                                                     {"framework.huggingface", "/transformers/"},
-                                                     {"framework.huggingface", "/accelerate/"},
-                                                     {"framework.lightning", "lightning"},
-                                                     {"framework.deepspeed", "/deepspeed/"},
-                                                     {"framework.megatron", "megatron"},
-                                                     {"framework.diffusers", "/diffusers/pipelines/"},
-                                                     {"framework.tensorflow", "/tensorflow/"},
-                                                     {"framework.jax", "/jax/"}});
+  static constexpr auto marks = std::to_array<FrameworkFile>({{"framework.trainer", "/transformers/trainer"},
+                                                              {"framework.trainer", "/trl/trainer/"},
+                                                              {"framework.trainer", "transformers/trainer.py"},
+                                                              {"framework.huggingface", "/transformers/"},
+                                                              {"framework.huggingface", "/accelerate/"},
+                                                              {"framework.lightning", "lightning"},
+                                                              {"framework.deepspeed", "/deepspeed/"},
+                                                              {"framework.megatron", "megatron"},
+                                                              {"framework.diffusers", "/diffusers/pipelines/"},
+                                                              {"framework.tensorflow", "/tensorflow/"},
+                                                              {"framework.jax", "/jax/"}});
   if (incident != nullptr)
     for (const Frame& f : incident->oom.frames) {
       const std::string file = with_slashes(f.file);
-      for (const Mark& m : marks)
+      for (const FrameworkFile& m : marks)
         if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
     }
   const auto parsed = [&](std::string_view fact, std::string_view parser) {

@@ -16,29 +16,29 @@ namespace {
 constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "flashinfer-workspace"};
 
 /// The prefix of a message form, and the manager that prints it.
-struct Manager {
+struct ReportingManager {
   std::string_view form, name;
 };
 /// The program that prints a message, by the prefix of its form.
-constexpr Manager managers[] = {{"slurm", "slurm"},
-                                {"oomkilled", "kubernetes"},
-                                {"evicted", "kubernetes"},
-                                {"docker", "docker"},
-                                {"lsf", "lsf"},
-                                {"pbs", "pbs"},
-                                {"torque", "torque"},
-                                {"moab", "torque"},
-                                {"grid-engine", "grid_engine"},
-                                {"htcondor", "htcondor"},
-                                {"yarn", "yarn"},
-                                {"ray", "ray"},
-                                {"dask", "dask"},
-                                {"flux", "flux"}};
+constexpr ReportingManager managers[] = {{"slurm", "slurm"},
+                                         {"oomkilled", "kubernetes"},
+                                         {"evicted", "kubernetes"},
+                                         {"docker", "docker"},
+                                         {"lsf", "lsf"},
+                                         {"pbs", "pbs"},
+                                         {"torque", "torque"},
+                                         {"moab", "torque"},
+                                         {"grid-engine", "grid_engine"},
+                                         {"htcondor", "htcondor"},
+                                         {"yarn", "yarn"},
+                                         {"ray", "ray"},
+                                         {"dask", "dask"},
+                                         {"flux", "flux"}};
 
 /// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
 /// log.
 std::string_view find_manager(const ScanResult& scan, const Oom& oom) {
-  for (const Manager& manager : managers)
+  for (const ReportingManager& manager : managers)
     if (oom.message_format.starts_with(manager.form)) return manager.name;
   if (const auto group = scan.settings.find("memory_manager");
       group != scan.settings.end() && oom.agent == Agent::cgroup)

@@ -16,14 +16,14 @@ constexpr double tolerance =
 constexpr std::array<int, 7> intervals = {1, 2, 5, 10, 50, 100, 1000};
 
 /// A tensor that a step creates, and the facts that its size comes from.
-struct Candidate {
+struct StepTensor {
   std::string description;
   double size = 0;
   std::vector<std::string_view> from;
 };
 
-std::vector<Candidate> list_candidates(const Facts& facts) {
-  std::vector<Candidate> candidates;
+std::vector<StepTensor> list_candidates(const Facts& facts) {
+  std::vector<StepTensor> candidates;
   if (const auto request = facts.number("oom.request"))
     candidates.push_back({"a tensor of the size of the last request", *request, {"oom.request"}});
   const auto batch = facts.number("settings.batch_size"), length = facts.number("settings.sequence_length");
@@ -53,7 +53,7 @@ void increment_fact(Facts& facts) {
   const auto slope = facts.number("trend.slope");
   if (!slope || *slope <= 0 || !facts.is_true("trend.leak") || facts.is_true("trend.accelerating")) return;
   for (const int every : intervals)
-    for (const Candidate& candidate : list_candidates(facts)) {
+    for (const StepTensor& candidate : list_candidates(facts)) {
       const double kept = *slope * every;
       if (std::abs(kept - candidate.size) > tolerance * candidate.size) continue;
       std::vector<Evidence> evidence = facts.find("trend.slope")->evidence;

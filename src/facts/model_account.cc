@@ -18,14 +18,14 @@ bool is_spread(const Facts& facts) {
          facts.number("settings.pipeline_parallel").value_or(1) > 1;
 }
 
-const std::string* text_of(const Facts& facts, std::string_view name) {
+const std::string* find_text(const Facts& facts, std::string_view name) {
   const Fact* fact = facts.find(name);
   return fact != nullptr ? std::get_if<std::string>(&fact->value) : nullptr;
 }
 
 /// The smallest optimizer of the family that the log names; without a name, one without states.
 Optimizer find_optimizer(const Facts& facts) {
-  const std::string* name = text_of(facts, "settings.optimizer");
+  const std::string* name = find_text(facts, "settings.optimizer");
   if (name == nullptr) return Optimizer::sgd;
   const std::string lowered = lower(*name);
   const auto mentions = [&](std::string_view word) { return lowered.find(word) != lowered.npos; };
@@ -44,7 +44,7 @@ void model_facts(Facts& facts) {
   model.parameters = whole_number(*parameters);
   if (trained) model.trainable = whole_number(*trained);
   RunShape run;
-  const std::string* precision = text_of(facts, "settings.precision");
+  const std::string* precision = find_text(facts, "settings.precision");
   run.precision = precision != nullptr && *precision == "fp32" ? Precision::fp32 : Precision::pure_16bit;
   run.optimizer = find_optimizer(facts);
   const Fact* from = facts.find("settings.parameters");

@@ -25,14 +25,14 @@ constexpr auto phase_ids =
                                      "evaluation", "generation", "checkpoint_save", "checkpoint_load", "data_loading"});
 
 /// A function name or a part of one, and the phase that it shows.
-struct Word {
+struct PhaseWord {
   std::string_view phase;
   std::string_view word;
 };
 
 /// Function names (complete, or the part after the last dot) and their phases. The first entry that matches any frame
 /// decides.
-constexpr auto functions = std::to_array<Word>({
+constexpr auto functions = std::to_array<PhaseWord>({
     {"checkpoint_save", "save_checkpoint"},
     {"checkpoint_save", "_save_checkpoint"},
     {"checkpoint_save", "save_pretrained"},
@@ -74,7 +74,7 @@ constexpr auto functions = std::to_array<Word>({
 });
 
 /// Moments of an inference engine's start or wake-up, which are no training phases.
-constexpr auto moments = std::to_array<Word>({
+constexpr auto moments = std::to_array<PhaseWord>({
     {"wake_up", "wake_up"},
     {"wake_up", "resume_memory_occupation"},
     {"wake_up", "create_and_map"},
@@ -219,7 +219,7 @@ const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& in
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
   if (frames.empty()) return "";
-  for (const Word& w : functions)
+  for (const PhaseWord& w : functions)
     for (const Frame& f : frames)
       if (f.function == w.word || f.function.ends_with("." + std::string(w.word))) {
         if (w.phase == "generation" && f.function == "decode" && !contains(f.file, "vae") && !contains(f.code, "vae"))
@@ -258,7 +258,7 @@ bool was_for_cache(const ScanResult& scan, const Incident& incident) {
 
 std::string find_moment(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
-  for (const Word& w : moments)
+  for (const PhaseWord& w : moments)
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
   const bool captures = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
@@ -341,11 +341,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
-    std::string max_distance;
+    std::string frame_text;
     for (std::size_t i = first; i < frames.size(); ++i)
-      max_distance += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
+      frame_text += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
     const auto mentions = [&](std::initializer_list<std::string_view> words) {
-      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(max_distance, w); });
+      return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(frame_text, w); });
     };
     facts.set("trace.loss",
               Value{mentions({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",

@@ -17,7 +17,7 @@ const Trend& Trends::operator[](std::size_t index) const {
   const std::scoped_lock lock(entry.computing);
   if (!entry.trend) {
     const TrendInputs& from = entry.inputs;
-    Trend trend = from.has_trend ? growth_of(*from.series, from.options) : Trend{};
+    Trend trend = from.has_trend ? analyse_growth(*from.series, from.options) : Trend{};
     trend.capacity = from.capacity;
     entry.trend = std::move(trend);
   }

@@ -55,12 +55,13 @@ std::optional<double> version_in(std::string_view text) {
 /// The version that the words of the message belong to, for logs that print no version. For old wordings it is the
 /// newest version of the range, so that features of later versions count as missing.
 std::optional<double> version_of_words(std::string_view message_format) {
-  struct Words {
+  struct VersionWords {
     std::string_view message_format;
     double version;
   };
-  for (const auto& [format, version] : {Words{"torch-0.4", 0.04}, Words{"torch-1.0", 1.03}, Words{"torch-1.4", 1.1},
-                                        Words{"torch-1.11", 2.0}, Words{"torch-2.1", 2.01}, Words{"torch-2.9", 2.09}})
+  for (const auto& [format, version] :
+       {VersionWords{"torch-0.4", 0.04}, VersionWords{"torch-1.0", 1.03}, VersionWords{"torch-1.4", 1.1},
+        VersionWords{"torch-1.11", 2.0}, VersionWords{"torch-2.1", 2.01}, VersionWords{"torch-2.9", 2.09}})
     if (format == message_format) return version;
   return std::nullopt;
 }

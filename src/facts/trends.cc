@@ -120,8 +120,6 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
        tightest->last_evidence});
 }
 
-}
-
 /// The length of the working stage, in steps.
 double working_length(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
 
@@ -275,14 +273,14 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   for (const Series& s : scan.series) {
     if (s.metric != Metric::input_length || s.n < 2 || !belongs(s, incident)) continue;
     const auto& buckets = s.buckets();
-    double before = 0, min_values = s.min_value;
-    for (std::size_t i = 0; i + 1 < buckets.size(); ++i) before = std::max(before, buckets[i].high);
+    double longest_before = 0, shortest = s.min_value;
+    for (std::size_t i = 0; i + 1 < buckets.size(); ++i) longest_before = std::max(longest_before, buckets[i].high);
     const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
-    facts.set("shape.varies", Value{s.max_value > 1.1 * min_values}, both);
-    if (s.n < min_points || before <= 0) continue;
-    facts.set("shape.outlier", Value{s.last_value >= outlier_factor * before}, {s.last_evidence});
+    facts.set("shape.varies", Value{s.max_value > 1.1 * shortest}, both);
+    if (s.n < min_points || longest_before <= 0) continue;
+    facts.set("shape.outlier", Value{s.last_value >= outlier_factor * longest_before}, {s.last_evidence});
     facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
-    facts.set("shape.typical_value", Value{Number{before, 0}}, both);
+    facts.set("shape.typical_value", Value{Number{longest_before, 0}}, both);
   }
 }
 

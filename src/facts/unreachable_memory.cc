@@ -5,16 +5,17 @@
 
 namespace oomdoctor {
 
-UnreachableMemory::Part UnreachableMemory::part_of(const std::optional<int>& number) {
-  return number ? Part{Part::Kind::numbered, *number} : Part{Part::Kind::unnamed};
+UnreachableMemory::OriginNumber UnreachableMemory::make_origin_number(const std::optional<int>& number) {
+  return number ? OriginNumber{OriginNumber::Numbering::numbered, *number}
+                : OriginNumber{OriginNumber::Numbering::unnamed};
 }
 
 UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
   for (const Series& s : scan.series) {
     const bool peak = s.metric == Metric::max_allocated && s.kind == SeriesKind::reset_maximum;
     if (s.n < min_points || !(peak || s.metric == Metric::used || s.metric == Metric::reserved)) continue;
-    for (const Part& rank : {part_of(s.origin.rank), Part{}})
-      for (const Part& device : {part_of(s.origin.device), Part{}})
+    for (const OriginNumber& rank : {make_origin_number(s.origin.rank), OriginNumber{}})
+      for (const OriginNumber& device : {make_origin_number(s.origin.device), OriginNumber{}})
         last_[{s.metric, peak ? s.n : 0, rank, device}] = &s;
   }
 }
@@ -22,11 +23,12 @@ UnreachableMemory::UnreachableMemory(const ScanResult& scan, i64 min_points) {
 /// With a number, `s` shares it with the series of this number and with the unnamed ones.
 const Series* UnreachableMemory::last_with(const Series& s, Metric metric, i64 values) const {
   const auto parts_for = [](const std::optional<int>& number) {
-    return number ? std::array{part_of(number), Part{Part::Kind::unnamed}} : std::array{Part{}, Part{}};
+    return number ? std::array{make_origin_number(number), OriginNumber{OriginNumber::Numbering::unnamed}}
+                  : std::array{OriginNumber{}, OriginNumber{}};
   };
   const Series* last = nullptr;
-  for (const Part& rank : parts_for(s.origin.rank))
-    for (const Part& device : parts_for(s.origin.device))
+  for (const OriginNumber& rank : parts_for(s.origin.rank))
+    for (const OriginNumber& device : parts_for(s.origin.device))
       if (const auto found = last_.find({metric, values, rank, device}); found != last_.end())
         last = last == nullptr ? found->second : std::max(last, found->second);
   return last;

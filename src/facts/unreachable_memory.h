@@ -21,22 +21,22 @@ class UnreachableMemory {
 
  private:
   /// A rank or a GPU in a look-up. A series without one goes with those of every one.
-  struct Part {
-    enum class Kind { any, unnamed, numbered } kind = Kind::any;
+  struct OriginNumber {
+    enum class Numbering { any, unnamed, numbered } kind = Numbering::any;
     int number = 0;
-    auto operator<=>(const Part&) const = default;
+    auto operator<=>(const OriginNumber&) const = default;
   };
-  struct Key {
+  struct SeriesKey {
     Metric metric = Metric::used;
     i64 values = 0;  ///< their number; 0 if it does not matter
-    Part rank, device;
-    auto operator<=>(const Key&) const = default;
+    OriginNumber rank, device;
+    auto operator<=>(const SeriesKey&) const = default;
   };
-  static Part part_of(const std::optional<int>& number);
+  static OriginNumber make_origin_number(const std::optional<int>& number);
   /// The last series in the order of the scan that may share rank and GPU with `s`, or null.
   const Series* last_with(const Series& s, Metric metric, i64 values = 0) const;
 
-  std::map<Key, const Series*> last_;
+  std::map<SeriesKey, const Series*> last_;
 };
 
 }  // namespace oomdoctor

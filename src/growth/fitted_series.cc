@@ -66,7 +66,7 @@ std::vector<Fit> fit_all_laws(const Points& points) {
       continue;
     fits.push_back(fitter.fit(law));
   }
-  const std::vector<std::size_t> changes = level_changes(points, noise_of(points));
+  const std::vector<std::size_t> changes = level_changes(points, compute_noise(points));
   if (changes.size() >= limits::min_stairs && changes.size() <= points.size() / 3 &&
       (changes.size() <= limits::max_levels || may_only_rise(points, changes)))
     if (auto stairs = fit_levels(fitter, changes); changes.size() <= limits::max_levels || only_rises(*stairs))
@@ -225,7 +225,7 @@ std::size_t find_start_of_work(const StageMap& map, const Points& clean, bool on
 Approach measure_approach(const StageMap& map, const Points& clean, const std::vector<std::size_t>& work) {
   const auto level_at = [&](std::size_t value) {
     const auto part = std::find_if(map.parts().begin(), map.parts().end(),
-                                   [&](const StageMap::Part& p) { return value < p.segment.end; });
+                                   [&](const StageMap::StagedSegment& p) { return value < p.segment.end; });
     return part->segment.at(clean.x[value]);
   };
   Approach approach;
@@ -342,13 +342,13 @@ FittedSeries fit_series(const Series& series, const GrowthOptions& options, Samp
   return fitted;
 }
 
-const Fit* fit_of(const FittedSeries& fitted, Law law) {
+const Fit* find_fit(const FittedSeries& fitted, Law law) {
   for (const Fit& fit : fitted.fits)
     if (fit.law == law) return &fit;
   return nullptr;
 }
 
-double level_of(const FittedSeries& fitted) { return std::max(1.0, std::abs(median_of(fitted.points.y))); }
+double usual_level(const FittedSeries& fitted) { return std::max(1.0, std::abs(compute_median(fitted.points.y))); }
 
 Rise measure_rise(const Fit& fit, const FittedSeries& fitted) {
   const auto column = [&](std::size_t i) {
@@ -373,7 +373,7 @@ Rise measure_rise(const Fit& fit, const FittedSeries& fitted) {
 }
 
 double visible_change(const FittedSeries& fitted) {
-  return std::max(limits::print_steps * fitted.points.quantum, limits::level_share * level_of(fitted));
+  return std::max(limits::print_steps * fitted.points.quantum, limits::level_share * usual_level(fitted));
 }
 
 double min_relevant_growth(const FittedSeries& fitted) {

@@ -47,8 +47,8 @@ FittedSeries fit_series(const Series& series, const GrowthOptions& options);
 /// Prepares one given run of the series.
 FittedSeries fit_series(const Series& series, const GrowthOptions& options, Samples run);
 
-const Fit* fit_of(const FittedSeries& fitted, Law law);  ///< nullptr if the law was not fitted
-double level_of(const FittedSeries& fitted);             ///< the usual value, never 0
+const Fit* find_fit(const FittedSeries& fitted, Law law);  ///< nullptr if the law was not fitted
+double usual_level(const FittedSeries& fitted);            ///< the usual value, never 0
 
 /// The growth of a law over the window, with its standard error: of the floor, and of the last slope if it slows down.
 struct Rise {

@@ -27,7 +27,7 @@ constexpr double horizon = 2000;  // in windows; a later crossing counts as "nev
 constexpr double never = std::numeric_limits<double>::infinity();
 
 /// Normal random numbers, identical on every machine (those of std::normal_distribution are not).
-class Normal {
+class NormalNumbers {
  public:
   double operator()() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
@@ -68,13 +68,13 @@ std::pair<double, double> narrow_bracket(const Fit& fit, double level, double ne
   for (int i = 0; i < secants && far - near > tolerance; ++i) {
     const double guess = near + (far - near) * (below / (below + above));
     if (!(guess > near && guess < far)) break;
-    const double value = envelope(fit, guess) - level;
-    if (value >= 0) {
-      far = guess, above = value;
+    const double difference = envelope(fit, guess) - level;
+    if (difference >= 0) {
+      far = guess, above = difference;
       if (side > 0) below /= 2;
       side = 1;
     } else {
-      near = guess, below = -value;
+      near = guess, below = -difference;
       if (side < 0) above /= 2;
       side = -1;
     }
@@ -111,11 +111,11 @@ double find_crossing(const Fit& fit, double level, double from, double spacing) 
 /// If too many curves never cross, the interval is open and starts at the quantile (1 − share) / 2.
 std::pair<double, double> find_shortest_interval(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
-  const auto needed = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  std::pair<double, double> best{quantile_of(values, (1 - share) / 2), never};
-  for (std::size_t i = 0; i + needed <= values.size(); ++i)
-    if (values[i + needed - 1] < never && !(values[i + needed - 1] - values[i] >= best.second - best.first))
-      best = {values[i], values[i + needed - 1]};
+  const auto covered = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  std::pair<double, double> best{compute_quantile(values, (1 - share) / 2), never};
+  for (std::size_t i = 0; i + covered <= values.size(); ++i)
+    if (values[i + covered - 1] < never && !(values[i + covered - 1] - values[i] >= best.second - best.first))
+      best = {values[i], values[i + covered - 1]};
   return best;
 }
 
@@ -161,7 +161,7 @@ Forecast compute_forecast(const std::vector<WeightedModel>& models, const Points
   const double spacing = window / static_cast<double>(points.size() - 1);
   double total = 0;
   for (const WeightedModel& model : models) total += model.weight;
-  Normal normal;
+  NormalNumbers normal;
   std::vector<double> crossings;
   for (const WeightedModel& model : models) {
     const std::vector<double> root = covariance_root(model.fit);
@@ -188,7 +188,7 @@ Forecast compute_forecast(const std::vector<WeightedModel>& models, const Points
   }
   const auto [low, high] = find_shortest_interval(crossings, 0.9);
   forecast.step = find_crossing(chosen, capacity, from, spacing);
-  if (!std::isfinite(forecast.step)) forecast.step = median_of(crossings);
+  if (!std::isfinite(forecast.step)) forecast.step = compute_median(crossings);
   forecast.step_low = std::min(low, forecast.step);
   if (std::isfinite(high)) forecast.step_high = std::max(high, forecast.step);
   forecast.beyond_data = forecast.step - last > window;

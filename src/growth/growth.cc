@@ -42,12 +42,12 @@ bool equal_jumps(const FittedSeries& fitted, const Records& records) {
     if (i > 0) gaps.push_back(static_cast<double>(records.at[i] - records.at[i - 1]));
   }
   const auto equal = [](const std::vector<double>& values, double slack) {
-    const double usual = median_of(values);
+    const double usual = compute_median(values);
     return std::all_of(values.begin(), values.end(),
                        [&](double value) { return std::abs(value - usual) <= limits::equal_stairs * usual + slack; });
   };
   const auto rest = static_cast<double>(y.size() - records.at.back());
-  return equal(heights, fitted.points.quantum) && equal(gaps, 1) && rest < 2 * median_of(gaps);
+  return equal(heights, fitted.points.quantum) && equal(gaps, 1) && rest < 2 * compute_median(gaps);
 }
 
 /// Test 4: the records of a maximum are more frequent than chance, or regular.
@@ -112,12 +112,12 @@ bool still_grows(const FittedSeries& fitted, const Fit& fit) {
 bool floors_rise(const FittedSeries& fitted, const Fit& fit) {
   if (!is_periodic(fit.law)) return true;
   std::vector<double> floors;
-  double negate = -1e300;
+  double period_begin = -1e300;
   for (std::size_t i = 0; i < fitted.points.size(); ++i) {
     const double u = (fitted.points.x[i] - fit.origin) / fit.width, phase = cycle_phase(fit.theta, u);
     const double begin = u - phase * period_of(fit.theta);
-    if (begin > negate + 0.5 * period_of(fit.theta)) {
-      negate = begin;
+    if (begin > period_begin + 0.5 * period_of(fit.theta)) {
+      period_begin = begin;
       floors.push_back(fitted.points.y[i]);
     }
     floors.back() = std::min(floors.back(), fitted.points.y[i]);
@@ -191,9 +191,9 @@ GrowthVerdict decide_growth(const FittedSeries& fitted) {
   if (!verdict.growing) return verdict;
   // A searched knot or jump fits some part of any noise. So the line counts until it is clearly worse.
   const Law law = verdict.growing->law;
-  if (const Fit* line = fit_of(fitted, Law::linear); (law == Law::bend || law == Law::late || law == Law::step_line) &&
-                                                     grows(*line, fitted) &&
-                                                     line->score < verdict.growing->score + limits::strong_evidence)
+  if (const Fit* line = find_fit(fitted, Law::linear);
+      (law == Law::bend || law == Law::late || law == Law::step_line) && grows(*line, fitted) &&
+      line->score < verdict.growing->score + limits::strong_evidence)
     verdict.growing = line;
   verdict.gap = verdict.bounded->score - verdict.growing->score;
   if (verdict.gap < required_gap(*verdict.growing, *verdict.bounded)) {
@@ -226,7 +226,7 @@ bool accelerates(const FittedSeries& fitted, const Fit& fit) {
   if (!bends_up(fit)) return false;
   for (const Fit& other : fitted.fits)
     if (!bends_up(other) && grows(other, fitted) && other.score < fit.score + limits::weak_evidence) return false;
-  if (fit_of(fitted, Law::linear)->score < fit.score + limits::good_evidence) return false;
+  if (find_fit(fitted, Law::linear)->score < fit.score + limits::good_evidence) return false;
   const double start = fit.slope_at(fitted.first()), end = fit.slope_at(fitted.last());
   return end > 0 && (start <= 0 || end / start >= limits::speeds_up);
 }
@@ -251,7 +251,7 @@ bool has_short_teeth(const FittedSeries& fitted) {
 /// The shape of a series without a clear law: sawtooth, spike, flat or noisy.
 Shape quiet_shape(const FittedSeries& fitted) {
   if (has_short_teeth(fitted)) return Shape::sawtooth;
-  const Fit& fit = *fit_of(fitted, Law::constant);
+  const Fit& fit = *find_fit(fitted, Law::constant);
   const std::vector<double>& y = fitted.samples.points.y;
   for (const std::size_t i : fitted.spikes)
     if (std::abs(y[i] - fit.at(fitted.last())) > min_relevant_growth(fitted)) return Shape::spike;
@@ -261,7 +261,7 @@ Shape quiet_shape(const FittedSeries& fitted) {
     return Shape::flat;  // movement below 1.5 print steps is rounding
   double square = 0;
   for (const double residual : fit.residuals) square += residual * residual;
-  const double deviation = std::sqrt(square / static_cast<double>(fit.residuals.size())) / level_of(fitted);
+  const double deviation = std::sqrt(square / static_cast<double>(fit.residuals.size())) / usual_level(fitted);
   if (deviation > limits::quiet_level) return Shape::noisy;
   return lag_one(fit.residuals) > limits::wandering && deviation > limits::wandering_level ? Shape::noisy : Shape::flat;
 }
@@ -284,7 +284,7 @@ CurveSummary summarize_curve(const FittedSeries& fitted, const Fit& fit) {
 
 /// The shape that the best bounded law describes.
 Shape bounded_shape(const FittedSeries& fitted, const Fit& fit) {
-  if (fit.score > fit_of(fitted, Law::constant)->score - limits::good_evidence) return quiet_shape(fitted);
+  if (fit.score > find_fit(fitted, Law::constant)->score - limits::good_evidence) return quiet_shape(fitted);
   const CurveSummary summary = summarize_curve(fitted, fit);
   if (summary.high - summary.low < std::max(visible_change(fitted), fit.sigma)) return quiet_shape(fitted);
   // In a short series nothing can happen earlier than after two log intervals.
@@ -335,7 +335,7 @@ std::vector<WeightedModel> weighted_models(const FittedSeries& fitted, const Fit
   const Fit* main = &chosen;
   for (const Fit& fit : fitted.fits)
     if (bounded_ahead(*main) && !bounded_ahead(fit) && grows(fit, fitted)) main = &fit;
-  if (bounded_ahead(*main)) main = fit_of(fitted, Law::linear);
+  if (bounded_ahead(*main)) main = find_fit(fitted, Law::linear);
   std::vector<WeightedModel> models{{*main, 1}};
   for (const Fit& fit : fitted.fits) {
     const double gap = fit.score - chosen.score;
@@ -360,14 +360,14 @@ void set_rates(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
   const double window = fitted.window();
   // A level law has no slope. The interval of the best line then shows how much the series may rise.
   const bool level = fit.law == Law::constant || fit.law == Law::sawtooth || fit.law == Law::cycle;
-  const Rise rise = measure_rate(level ? *fit_of(fitted, Law::linear) : fit, fitted);
+  const Rise rise = measure_rate(level ? *find_fit(fitted, Law::linear) : fit, fitted);
   const double reach = student_quantile(0.975, fit.freedom) * rise.error;
   trend.slope = {rise.value / window, (rise.value - reach) / window, (rise.value + reach) / window};
-  const Fit& line = *fit_of(fitted, Law::linear);
+  const Fit& line = *find_fit(fitted, Law::linear);
   const Rise slope = measure_rise(line, fitted);
   // The slope that a test at the 5 % level detects with a power of 80 %.
   trend.detectable_slope = (student_quantile(0.975, line.freedom) + normal_quantile(0.8)) * slope.error / window;
-  if (const Fit* parabola = fit_of(fitted, Law::quadratic); parabola != nullptr) {
+  if (const Fit* parabola = find_fit(fitted, Law::quadratic); parabola != nullptr) {
     const double scale = 2 / (window * window);
     const double spread =
         student_quantile(0.975, parabola->freedom) * std::sqrt(std::max(0.0, parabola->covariance[8]));
@@ -377,7 +377,7 @@ void set_rates(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
 }
 
 void set_positions(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
-  const auto printed = [&](double u) { return place_of(fitted.samples, fit.origin + u * fit.width).step; };
+  const auto printed = [&](double u) { return find_position(fitted.samples, fit.origin + u * fit.width).step; };
   if (fit.law == Law::late) trend.onset_step = printed(fit.theta[0]);
   if (has_levels(fit.law) || fit.law == Law::step_line || fit.law == Law::bend || fit.law == Law::late ||
       fit.law == Law::ramp)
@@ -425,9 +425,9 @@ Rise measure_slope(const Fit& line, const FittedSeries& run) {
 
 /// The slope of a leaking run, if a line describes it; else nullopt.
 std::optional<Rise> find_steady_slope(const FittedSeries& run) {
-  if (run.fits.empty() || fit_of(run, Law::linear) == nullptr) return std::nullopt;
+  if (run.fits.empty() || find_fit(run, Law::linear) == nullptr) return std::nullopt;
   const GrowthVerdict verdict = decide_growth(run);
-  const Fit& line = *fit_of(run, Law::linear);
+  const Fit& line = *find_fit(run, Law::linear);
   if (!verdict.leak || !grows(line, run) || line.score > verdict.chosen->score + limits::strong_evidence)
     return std::nullopt;
   return measure_slope(line, run);
@@ -509,10 +509,10 @@ std::string_view to_string(Shape shape) {
   return "too_short";
 }
 
-Trend growth_of(const Series& series, const GrowthOptions& options) {
+Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   Trend trend;
   FittedSeries fitted = fit_series(series, options);
-  if (fitted.fits.empty() || fit_of(fitted, Law::linear) == nullptr) {  // values near the limits of a double
+  if (fitted.fits.empty() || find_fit(fitted, Law::linear) == nullptr) {  // values near the limits of a double
     trend.why = describe_short_series(fitted);
     return trend;
   }

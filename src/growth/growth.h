@@ -67,6 +67,6 @@ struct GrowthOptions {
 
 /// Computes the trend of a series. Never throws. A series that is too short gets Shape::too_short and a reason in
 /// `why`.
-Trend growth_of(const Series& series, const GrowthOptions& options = {});
+Trend analyse_growth(const Series& series, const GrowthOptions& options = {});
 
 }  // namespace oomdoctor

@@ -22,26 +22,26 @@ std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes
 std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
 
 /// The unit of x in this series.
-std::string_view unit_of(const FittedSeries& fitted) {
+std::string_view x_unit(const FittedSeries& fitted) {
   return fitted.series.has_times ? "second" : fitted.series.has_steps ? "step" : "value";
 }
 
 /// "step 120" as the log prints it. If the log restarts its count or has none, the number of the value.
 std::string place_text(const FittedSeries& fitted, double x) {
-  const Place place = place_of(fitted.samples, x);
-  if (fitted.samples.as_printed()) return fmt::format("{} {}", unit_of(fitted), step_text(place.step));
-  return fmt::format("value {}, {} {}", place.value, unit_of(fitted), step_text(place.step));
+  const Place place = find_position(fitted.samples, x);
+  if (fitted.samples.as_printed()) return fmt::format("{} {}", x_unit(fitted), step_text(place.step));
+  return fmt::format("value {}, {} {}", place.value, x_unit(fitted), step_text(place.step));
 }
 
 std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
   const double from = fit.law == Law::late ? fit.origin + fit.theta[0] * fit.width : fitted.first();
   std::string text = fmt::format("{} by {} per {} since {}", fitted.samples.counts_down ? "shrinks" : "grows",
-                                 size(trend.slope.value), unit_of(fitted), place_text(fitted, from));
+                                 size(trend.slope.value), x_unit(fitted), place_text(fitted, from));
   if (trend.shape == Shape::accelerating)
-    text += fmt::format(": {} per {} at the start, {} at the end", size(fit.slope_at(fitted.first())), unit_of(fitted),
+    text += fmt::format(": {} per {} at the start, {} at the end", size(fit.slope_at(fitted.first())), x_unit(fitted),
                         size(fit.slope_at(fitted.last())));
-  if (trend.period) text += fmt::format(", with a rhythm of {} {}s", step_text(*trend.period), unit_of(fitted));
+  if (trend.period) text += fmt::format(", with a rhythm of {} {}s", step_text(*trend.period), x_unit(fitted));
   if (verdict.bounded != nullptr)
     text += fmt::format("; {} describes it better than {} by {:.0f} points", trend.model,
                         to_string(verdict.bounded->law), verdict.gap);
@@ -89,7 +89,7 @@ std::optional<double> find_settled(const FittedSeries& fitted, const GrowthVerdi
 std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verdict, Shape shape) {
   const Approach& approach = *fitted.approach;
   const std::string level = level_text(verdict.chosen->at(fitted.last()));
-  const std::string place = fmt::format("{} {}", unit_of(fitted), step_text(approach.done_step));
+  const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
   const bool up = (approach.way > 0) != fitted.samples.counts_down;
   const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
@@ -104,7 +104,7 @@ std::optional<double> narrow_range(const FittedSeries& fitted) {
   const auto& values = fitted.samples.points.y;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   const double range = *high - *low;
-  return range > 0 && range < narrow * std::abs(level_of(fitted)) ? std::optional(range) : std::nullopt;
+  return range > 0 && range < narrow * std::abs(usual_level(fitted)) ? std::optional(range) : std::nullopt;
 }
 
 std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
@@ -112,22 +112,22 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   const double way = fit.at(fitted.last()) - fit.at(fitted.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
   if (const auto range = narrow_range(fitted); range && trend.shape == Shape::saturating)
-    return fmt::format("flat at {}, within {}", level_text(level_of(fitted)), size(*range));
+    return fmt::format("flat at {}, within {}", level_text(usual_level(fitted)), size(*range));
   if (fitted.approach && came && fitted.approach->decides) return approach_words(fitted, verdict, trend.shape);
   switch (trend.shape) {
     case Shape::flat:
-      return "flat at " + level_text(level_of(fitted));
+      return "flat at " + level_text(usual_level(fitted));
     case Shape::spike:
       if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
-      return fmt::format("flat at {}, {} of {} values differ", level_text(level_of(fitted)), fitted.spikes.size(),
+      return fmt::format("flat at {}, {} of {} values differ", level_text(usual_level(fitted)), fitted.spikes.size(),
                          fitted.samples.points.size());
     case Shape::noisy:
       if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
-      return fmt::format("varies around {} by {}, no trend", level_text(level_of(fitted)),
-                         size(fit_of(fitted, Law::constant)->sigma));
+      return fmt::format("varies around {} by {}, no trend", level_text(usual_level(fitted)),
+                         size(find_fit(fitted, Law::constant)->sigma));
     case Shape::sawtooth:
       return trend.period ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
-                                        unit_of(fitted))
+                                        x_unit(fitted))
                           : "rises and falls, the floor stays";
     case Shape::step:
       return step_words(fitted, fit);
@@ -150,7 +150,7 @@ std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       return fmt::format("; growth of {} is too small to matter", size(measure_rise(*verdict.growing, fitted).value));
     case GrowthDoubt::noise:
       return fmt::format("; a leak below {} per {} would be hidden in the noise", size(trend.detectable_slope),
-                         unit_of(fitted));
+                         x_unit(fitted));
     case GrowthDoubt::records:
       return "; as a maximum it sets no more new records than chance does";
     default:

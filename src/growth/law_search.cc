@@ -38,14 +38,14 @@ struct Products {
 };
 
 /// The values of theta to search.
-struct Range {
+struct ThetaRange {
   double low, high;
   bool logarithmic;
 };
 
 /// The range of theta. A knot needs at least three values, or a tenth of a longer series, on each side whose slope it
 /// determines: with fewer, growth has neither begun nor stopped. Only a start-up may be shorter.
-Range theta_range(Law law, std::span<const double> u) {
+ThetaRange theta_range(Law law, std::span<const double> u) {
   const std::size_t n = u.size(), side = std::max<std::size_t>(3, n / 10);
   const double early = u[std::min(side - 1, n - 1)], tail = u[n > 1 + side ? n - 1 - side : 0];
   switch (law) {
@@ -185,7 +185,7 @@ double LawSearch::search_golden_section(Law law, double low, double high) {
 
 double LawSearch::find_smooth_theta(Law law) {
   constexpr int cells = 40;
-  const Range range = theta_range(law, u_);
+  const ThetaRange range = theta_range(law, u_);
   const auto theta_at = [&](int i) {
     const double share = static_cast<double>(std::clamp(i, 0, cells)) / cells;
     return range.logarithmic ? range.low * std::pow(range.high / range.low, share)

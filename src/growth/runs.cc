@@ -32,7 +32,7 @@ constexpr std::array<EndSpec, 15> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/ended_with_status", "exit", 1},
                                          {"exit", "exit", 1, false}}};
 
-const EndSpec* spec_of(const Event& event) {
+const EndSpec* find_end_spec(const Event& event) {
   const auto* remark = std::get_if<Remark>(&event.what);
   const auto* exit = std::get_if<Exit>(&event.what);
   if (exit != nullptr && !exit->signal && exit->code.value_or(0) == 0) return nullptr;
@@ -75,7 +75,7 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
   const Event* best = nullptr;
   const EndSpec* best_spec = nullptr;
   for (const Event& event : scan.remarks) {
-    const EndSpec* spec = spec_of(event);
+    const EndSpec* spec = find_end_spec(event);
     const i64 line = event.evidence.span.first_line;
     if (spec == nullptr || event.evidence.span.source != source || line < first || line > last || belongs_to_incident(scan, event.evidence.span)) continue;
     if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program continued

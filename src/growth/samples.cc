@@ -96,13 +96,13 @@ void cut_after(Run& run, double failure_step) {
 }
 
 /// Fills `samples` with strictly rising x. The later value of a repeated step wins.
-void fill_rising(Samples& samples, const std::vector<Sample>& run, bool highest) {
+void fill_rising(Samples& samples, const std::vector<Sample>& run, bool of_maxima) {
   Points& points = samples.points;
   const double sign = samples.counts_down ? -1 : 1;
   for (std::vector<double>* column : {&points.x, &points.y, &points.weight, &samples.printed})
     column->reserve(run.size());
   for (const Sample& sample : run) {
-    const double y = sign * (highest ? sample.bucket->high : sample.bucket->y);
+    const double y = sign * (of_maxima ? sample.bucket->high : sample.bucket->y);
     if (!points.x.empty() && sample.x <= points.x.back()) {
       points.y.back() = y;
       continue;
@@ -175,7 +175,7 @@ Samples extract_samples(const Series& series, std::optional<double> failure_step
   return samples;
 }
 
-Place place_of(const Samples& samples, double x) {
+Place find_position(const Samples& samples, double x) {
   const std::vector<double>& all = samples.points.x;
   if (all.empty()) return {x, 0};
   const auto after = std::lower_bound(all.begin(), all.end(), x);

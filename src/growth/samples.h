@@ -39,7 +39,7 @@ struct Place {
   std::size_t value = 0;  ///< number of the value, from 1
 };
 /// The first value at or after x.
-Place place_of(const Samples& samples, double x);
+Place find_position(const Samples& samples, double x);
 
 /// At most `max_count` points: weighted means of equal blocks of neighbours.
 Points condensed(const Points& points, std::size_t max_count);

@@ -88,17 +88,18 @@ std::optional<double> estimate_spread(const Points& points, std::size_t lag, con
       second.push_back(points.y[i] - 2 * points.y[i - lag] + points.y[i - 2 * lag]);
   }
   if (first.size() < min_for_spread) return std::nullopt;
-  if (2 * moves.size() < first.size()) return moves.empty() ? 0 : median_of(moves);  // the value moves in print steps
-  const double by_slope = spread_of(first) / std::sqrt(2.0);
-  return second.size() < min_for_spread ? by_slope : std::min(by_slope, spread_of(second) / std::sqrt(6.0));
+  if (2 * moves.size() < first.size())
+    return moves.empty() ? 0 : compute_median(moves);  // the value moves in print steps
+  const double by_slope = compute_spread(first) / std::sqrt(2.0);
+  return second.size() < min_for_spread ? by_slope : std::min(by_slope, compute_spread(second) / std::sqrt(6.0));
 }
 
 /// Counts the edges before each value: steps between neighbours that noise does not explain.
 std::vector<std::size_t> count_edges(const Points& points, double floor) {
   std::vector<double> steps;
   for (std::size_t i = 1; i < points.size(); ++i) steps.push_back(points.y[i] - points.y[i - 1]);
-  const double usual = median_of(steps);
-  const double limit = growth_limits::edge_sigmas * std::max(spread_of(steps, usual), std::sqrt(2.0) * floor);
+  const double usual = compute_median(steps);
+  const double limit = growth_limits::edge_sigmas * std::max(compute_spread(steps, usual), std::sqrt(2.0) * floor);
   std::vector<std::size_t> edges(points.size(), 0);
   for (std::size_t i = 1; i < points.size(); ++i)
     edges[i] = edges[i - 1] + (std::abs(steps[i - 1] - usual) > limit ? 1 : 0);
@@ -147,7 +148,7 @@ double noise_floor(const Points& points, double movement) {
                    1e-9 * std::abs(points.y.front()), 1.0});
 }
 
-double usual_range(const Points& points) { return quantile_of(points.y, 0.98) - quantile_of(points.y, 0.02); }
+double usual_range(const Points& points) { return compute_quantile(points.y, 0.98) - compute_quantile(points.y, 0.02); }
 
 NoiseScale estimate_noise(const Points& points, double floor) {
   NoiseScale noise{floor, 0, floor};

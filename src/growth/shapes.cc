@@ -43,12 +43,12 @@ std::vector<double> differences(const std::vector<double>& y) {
 }
 
 /// The standard deviation of the noise. `steps` are the differences of the values, `usual` is their median.
-double noise_of(const std::vector<double>& steps, double usual, const Points& points) {
-  return std::max(spread_of(steps, usual) / std::sqrt(2.0), points.floor);
+double compute_noise(const std::vector<double>& steps, double usual, const Points& points) {
+  return std::max(compute_spread(steps, usual) / std::sqrt(2.0), points.floor);
 }
 
 double neighbourhood(const std::vector<double>& y, std::size_t from, std::size_t to) {
-  return median_of({y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(to)});
+  return compute_median({y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(to)});
 }
 
 /// Like std::floor, but without the function call that it becomes if the build cannot assume a rounding instruction.
@@ -72,11 +72,11 @@ void sum_before_offsets(std::span<const double> u, double period, int offsets, T
   for (std::size_t i = 0; i < u.size(); ++i) {
     const double turns = u[i] * inverse + reset_tolerance, whole = fast_floor(turns), part = turns - whole;
     const int reset_at = std::min(offsets - 1, static_cast<int>(part * offsets));
-    const std::array<double, width> remaining = terms(i, whole, part);
-    for (std::size_t k = 0; k < width; ++k) sums[static_cast<std::size_t>(reset_at) + 1][k] += remaining[k];
+    const std::array<double, width> own_terms = terms(i, whole, part);
+    for (std::size_t k = 0; k < width; ++k) sums[static_cast<std::size_t>(reset_at) + 1][k] += own_terms[k];
   }
-  for (std::size_t reset_at = 1; reset_at < sums.size(); ++reset_at)
-    for (std::size_t k = 0; k < width; ++k) sums[reset_at][k] += sums[reset_at - 1][k];
+  for (std::size_t offset = 1; offset < sums.size(); ++offset)
+    for (std::size_t k = 0; k < width; ++k) sums[offset][k] += sums[offset - 1][k];
 }
 
 /// y minus its line, with the sums that remove the line from any other column.
@@ -188,7 +188,7 @@ std::size_t max_echo_lag(const Flattened& flat) { return flat.y.size() <= 1000 ?
 /// The lags below `max_lag` with a peak of the autocorrelation, the strongest first.
 std::vector<double> find_echoes(const Flattened& flat, std::size_t max_lag) {
   constexpr std::size_t lanes = 8;  // lags that are summed in parallel
-  using Lanes = Eigen::Array<double, lanes, 1>;
+  using Lanes = Eigen::Array<double, static_cast<int>(lanes), 1>;
   const std::size_t n = flat.y.size();
   std::vector<double> correlation(max_lag + 1, 0.0);
   for (std::size_t lag = 1; lag <= max_lag; lag += lanes) {
@@ -214,22 +214,22 @@ std::vector<double> find_echoes(const Flattened& flat, std::size_t max_lag) {
 
 /// Centres the tooth: every period with its resets between the same values fits equally well, so take the middle.
 void centre(Tooth& tooth, const Flattened& flat) {
-  std::vector<double> turns_seen, reset_at;
+  std::vector<double> turns_seen, reset_places;
   for (std::size_t i = 1; i < flat.u.size(); ++i) {
     const double before = std::floor((flat.u[i - 1] - tooth.offset) / tooth.period + 1e-9);
     const double after = std::floor((flat.u[i] - tooth.offset) / tooth.period + 1e-9);
     if (after == before) continue;
     turns_seen.push_back(after);
-    reset_at.push_back((flat.u[i - 1] + flat.u[i]) / 2);
+    reset_places.push_back((flat.u[i - 1] + flat.u[i]) / 2);
   }
   if (turns_seen.size() < 3) return;
   double mean_turn = 0, mean_place = 0, square = 0, product = 0;
   const auto count = static_cast<double>(turns_seen.size());
   for (std::size_t i = 0; i < turns_seen.size(); ++i)
-    mean_turn += turns_seen[i] / count, mean_place += reset_at[i] / count;
+    mean_turn += turns_seen[i] / count, mean_place += reset_places[i] / count;
   for (std::size_t i = 0; i < turns_seen.size(); ++i) {
     square += (turns_seen[i] - mean_turn) * (turns_seen[i] - mean_turn);
-    product += (turns_seen[i] - mean_turn) * (reset_at[i] - mean_place);
+    product += (turns_seen[i] - mean_turn) * (reset_places[i] - mean_place);
   }
   const double period = product / square, offset = mean_place - period * mean_turn;
   if (const double gain = flat.gain_at(period, offset); gain >= tooth.gain * (1 - 1e-6)) tooth = {period, offset, gain};
@@ -289,8 +289,8 @@ Tooth find_regular_tooth(const Points& points, const std::vector<std::size_t>& c
 /// The positions of falls far beyond the usual differences; empty for fewer than three, which show no rhythm.
 std::vector<double> find_irregular_resets(const Points& points) {
   const std::vector<double> steps = differences(points.y);
-  const double middle = median_of(steps);
-  const double usual = std::max({spread_of(steps, middle), std::abs(middle), points.floor});
+  const double middle = compute_median(steps);
+  const double usual = std::max({compute_spread(steps, middle), std::abs(middle), points.floor});
   std::vector<double> resets;
   const double width = points.x.back() - points.x.front();
   for (std::size_t i = 0; i < steps.size(); ++i)
@@ -300,9 +300,9 @@ std::vector<double> find_irregular_resets(const Points& points) {
 
 }  // namespace
 
-double noise_of(const Points& points) {
+double compute_noise(const Points& points) {
   const std::vector<double> steps = differences(points.y);
-  return noise_of(steps, median_of(steps), points);
+  return compute_noise(steps, compute_median(steps), points);
 }
 
 std::vector<std::size_t> find_spikes(const Points& points) {
@@ -311,9 +311,9 @@ std::vector<std::size_t> find_spikes(const Points& points) {
   std::vector<std::size_t> spikes;
   if (n < 6) return spikes;
   const std::vector<double> steps = differences(y);
-  const double drift = median_of(steps);  // slope of a growing series; a spike must leave the slope
+  const double drift = compute_median(steps);  // slope of a growing series; a spike must leave the slope
   for (std::size_t i = 0; i < n; ++i) y[i] -= drift * static_cast<double>(i);
-  const double threshold = std::max(spike_threshold * noise_of(steps, drift, points), 3 * points.quantum);
+  const double threshold = std::max(spike_threshold * compute_noise(steps, drift, points), 3 * points.quantum);
   const std::size_t max_lag = std::max(max_spike, n / spike_share);
   // If only a part of the series grows, its level part falls relative to the slope of the growing part. Test both.
   const auto stands_out = [&](double leap) { return std::min(std::abs(leap), std::abs(leap + drift)) > threshold; };

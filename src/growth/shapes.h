@@ -17,7 +17,7 @@ std::vector<std::size_t> find_spikes(const Points& points);
 std::vector<std::size_t> level_changes(const Points& points, double noise);
 
 /// The standard deviation of the noise, from first differences. Slow movement does not affect it.
-double noise_of(const Points& points);
+double compute_noise(const Points& points);
 
 /// Fits the step, two steps or stairs with the given changes; nullopt without changes.
 std::optional<Fit> fit_levels(const Fitter& fitter, const std::vector<std::size_t>& changes);

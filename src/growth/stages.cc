@@ -55,7 +55,7 @@ StageMap::StageMap(const Points& points, bool negated, bool timed) : points_(poi
   if (negated) zero_ = *std::min_element(points.y.begin(), points.y.end());
   for (const Segment& segment : segment_series(points, noise_)) parts_.push_back({segment, StageKind::working});
   min_jump_ =
-      std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(median_of(points.y) - zero_),
+      std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(compute_median(points.y) - zero_),
                 limits::edge_sigmas * noise_.sigma});
   mark_release();
   mark_plateaus();
@@ -130,29 +130,28 @@ std::optional<StageMap::Plateau> StageMap::plateau_between(const Segment& before
 void StageMap::mark_plateaus() {
   constexpr std::size_t max_segments = 3;  // in segments of one plateau
   constexpr std::size_t max_parts = 80;    // more parts are a pattern for the periodic laws
-  for (std::vector<std::size_t> remaining = working(); remaining.size() >= 3 && remaining.size() <= max_parts;
-       remaining = working()) {
+  for (std::vector<std::size_t> work = working(); work.size() >= 3 && work.size() <= max_parts; work = working()) {
     std::size_t smallest = std::numeric_limits<std::size_t>::max(), from = 0, to = 0;
     std::optional<Plateau> found;
-    for (std::size_t i = 1; i + 1 < remaining.size(); ++i)
-      for (std::size_t j = i, size = 0; j + 1 < remaining.size() && j < i + max_segments; ++j) {
-        size += parts_[remaining[j]].segment.size();
+    for (std::size_t i = 1; i + 1 < work.size(); ++i)
+      for (std::size_t j = i, size = 0; j + 1 < work.size() && j < i + max_segments; ++j) {
+        size += parts_[work[j]].segment.size();
         if (size >= smallest) break;
-        const auto plateau = plateau_between(parts_[remaining[i - 1]].segment, parts_[remaining[i]].segment,
-                                             parts_[remaining[j]].segment, parts_[remaining[j + 1]].segment);
+        const auto plateau = plateau_between(parts_[work[i - 1]].segment, parts_[work[i]].segment,
+                                             parts_[work[j]].segment, parts_[work[j + 1]].segment);
         if (plateau) smallest = size, from = i, to = j, found = plateau;
       }
     if (!found) return;
-    for (std::size_t i = from; i <= to; ++i) parts_[remaining[i]].kind = found->kind;
+    for (std::size_t i = from; i <= to; ++i) parts_[work[i]].kind = found->kind;
     plateaus_.push_back(*found);
   }
 }
 
 /// The log may end inside a plateau. Such an end begins like earlier plateaus, or rises like them and no further.
 void StageMap::mark_open_plateau() {
-  const std::vector<std::size_t> remaining = working();
-  if (plateaus_.size() < 2 || remaining.size() < 2) return;
-  const Segment &before = parts_[remaining[remaining.size() - 2]].segment, &last = parts_[remaining.back()].segment;
+  const std::vector<std::size_t> work = working();
+  if (plateaus_.size() < 2 || work.size() < 2) return;
+  const Segment &before = parts_[work[work.size() - 2]].segment, &last = parts_[work.back()].segment;
   const double jump = start_of(last) - end_of(before);
   const double length = points_.x[last.end - 1] - points_.x[last.begin];
   const auto is_similar = [&](const Plateau& plateau) {
@@ -164,16 +163,16 @@ void StageMap::mark_open_plateau() {
     return same_jump || same_rise;
   };
   if (std::count_if(plateaus_.begin(), plateaus_.end(), is_similar) >= 2)
-    parts_[remaining.back()].kind = StageKind::evaluation;
+    parts_[work.back()].kind = StageKind::evaluation;
 }
 
 /// Marks a level stretch between two equal rises that meet it on both sides.
 void StageMap::mark_pauses() {
-  const std::vector<std::size_t> remaining = working();
+  const std::vector<std::size_t> work = working();
   constexpr std::size_t min_values = 3;  // minimum number of values in each of the three
-  for (std::size_t i = 1; i + 1 < remaining.size(); ++i) {
-    const Segment &before = parts_[remaining[i - 1]].segment, &level = parts_[remaining[i]].segment,
-                  &after = parts_[remaining[i + 1]].segment;
+  for (std::size_t i = 1; i + 1 < work.size(); ++i) {
+    const Segment &before = parts_[work[i - 1]].segment, &level = parts_[work[i]].segment,
+                  &after = parts_[work[i + 1]].segment;
     if (std::min({before.size(), level.size(), after.size()}) < min_values) continue;
     const double slower = std::min(before.slope, after.slope), faster = std::max(before.slope, after.slope);
     if (slower <= 0 || slower < limits::equal_rises * faster || std::abs(level.slope) > limits::rests * slower)
@@ -183,7 +182,7 @@ void StageMap::mark_pauses() {
     const double open = 4 * noise_.sigma + 2 * points_.quantum + 2 * faster * interval;
     if (std::abs(before.at(x_in) - level.at(x_in)) > open || std::abs(after.at(x_out) - level.at(x_out)) > open)
       continue;
-    parts_[remaining[i]].kind = StageKind::pause;
+    parts_[work[i]].kind = StageKind::pause;
   }
 }
 
@@ -195,10 +194,10 @@ bool StageMap::was_released(std::size_t first) const {
   if (rise <= min_jump_) return false;
   for (std::size_t i = 0; i < first; ++i) {
     const Segment &before = parts_[i].segment, &after = parts_[i + 1].segment;
-    const double own_rise = line_rise(before, points_), fall = end_of(before) - start_of(after);
+    const double earlier_rise = line_rise(before, points_), fall = end_of(before) - start_of(after);
     const bool job_ended = level_of(after) <= limits::idle_share * (end_of(before) - zero_);
-    if (before.slope >= limits::equal_rises * last.slope && own_rise >= limits::equal_rises * rise &&
-        fall >= own_rise / 2 && fall <= 2 * own_rise && !job_ended)
+    if (before.slope >= limits::equal_rises * last.slope && earlier_rise >= limits::equal_rises * rise &&
+        fall >= earlier_rise / 2 && fall <= 2 * earlier_rise && !job_ended)
       return true;
   }
   return false;
@@ -206,48 +205,48 @@ bool StageMap::was_released(std::size_t first) const {
 
 /// True for one of many similar jumps that continue after it, or may continue: that is a staircase and not a start.
 /// False if a job begins there.
-bool StageMap::is_stair(const std::vector<std::size_t>& remaining, std::size_t number) const {
+bool StageMap::is_stair(const std::vector<std::size_t>& work, std::size_t number) const {
   const auto jump_into = [&](std::size_t i) {
-    const Segment& segment = parts_[remaining[i]].segment;
-    return start_of(segment) - parts_[remaining[i - 1]].segment.at(points_.x[segment.begin]);
+    const Segment& segment = parts_[work[i]].segment;
+    return start_of(segment) - parts_[work[i - 1]].segment.at(points_.x[segment.begin]);
   };
-  const double own_rise = jump_into(number);
-  const Segment &before = parts_[remaining[number - 1]].segment, &after = parts_[remaining[number]].segment;
-  if (std::abs(own_rise) < min_jump_ || level_of(before) <= limits::idle_share * level_of(after)) return false;
-  double max_segments = 0, last = points_.x[parts_[remaining[0]].segment.begin];
+  const double own_jump = jump_into(number);
+  const Segment &before = parts_[work[number - 1]].segment, &after = parts_[work[number]].segment;
+  if (std::abs(own_jump) < min_jump_ || level_of(before) <= limits::idle_share * level_of(after)) return false;
+  double longest_gap = 0, last = points_.x[parts_[work[0]].segment.begin];
   int earlier = 0, later = 0;
-  for (std::size_t i = 1; i < remaining.size(); ++i) {
-    const double jump = jump_into(i), x = points_.x[parts_[remaining[i]].segment.begin];
-    if (jump * own_rise <= 0 || std::abs(jump) < limits::like_jump * std::abs(own_rise) ||
-        std::abs(own_rise) < limits::like_jump * std::abs(jump))
+  for (std::size_t i = 1; i < work.size(); ++i) {
+    const double jump = jump_into(i), x = points_.x[parts_[work[i]].segment.begin];
+    if (jump * own_jump <= 0 || std::abs(jump) < limits::like_jump * std::abs(own_jump) ||
+        std::abs(own_jump) < limits::like_jump * std::abs(jump))
       continue;
-    if (i <= number) max_segments = std::max(max_segments, x - last), last = x;
+    if (i <= number) longest_gap = std::max(longest_gap, x - last), last = x;
     earlier += i<number, later += i> number;
   }
-  const double quiet = points_.x[parts_[remaining.back()].segment.end - 1] - points_.x[after.begin];
-  return later >= 2 || (earlier >= 2 && quiet < limits::quiet_gaps * max_segments);
+  const double quiet = points_.x[parts_[work.back()].segment.end - 1] - points_.x[after.begin];
+  return later >= 2 || (earlier >= 2 && quiet < limits::quiet_gaps * longest_gap);
 }
 
 std::vector<std::size_t> StageMap::starts(std::size_t min_values, bool only_rises) const {
-  constexpr std::size_t highest = 6;  // of the sharpest edges; each costs a fit of all laws
-  const std::vector<std::size_t> remaining = working();
+  constexpr std::size_t max_starts = 6;  // of the sharpest edges; each costs a fit of all laws
+  const std::vector<std::size_t> work = working();
   std::vector<std::pair<double, std::size_t>> edges;
   std::size_t values = 0;
-  for (std::size_t i = remaining.size(); i-- > 1;) {
-    const Segment &before = parts_[remaining[i - 1]].segment, &after = parts_[remaining[i]].segment;
+  for (std::size_t i = work.size(); i-- > 1;) {
+    const Segment &before = parts_[work[i - 1]].segment, &after = parts_[work[i]].segment;
     values += after.size();
     if (values < min_values) continue;
     const double x = points_.x[after.begin];
-    if (was_released(remaining[i]) || is_stair(remaining, i)) continue;
+    if (was_released(work[i]) || is_stair(work, i)) continue;
     const double overlap = std::min(x - points_.x[before.begin], points_.x[after.end - 1] - x);
     const double sharpness =
         std::max(std::abs(after.at(x) - before.at(x)), std::abs(after.slope - before.slope) * overlap);
     if (sharpness >= (only_rises ? std::max(min_jump_, limits::steep * level_of(after)) : min_jump_))
-      edges.emplace_back(-sharpness, remaining[i]);
+      edges.emplace_back(-sharpness, work[i]);
   }
   std::stable_sort(edges.begin(), edges.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::size_t> parts;
-  for (std::size_t i = 0; i < std::min(highest, edges.size()); ++i) parts.push_back(edges[i].second);
+  for (std::size_t i = 0; i < std::min(max_starts, edges.size()); ++i) parts.push_back(edges[i].second);
   return parts;
 }
 
@@ -255,15 +254,15 @@ void StageMap::begin_work_at(std::size_t first) {
   const double level = start_of(parts_[first].segment) - zero_;
   bool idle_before = false;  // another job ended before the work began
   for (std::size_t i = first; i-- > 0;) {
-    Part& part = parts_[i];
+    StagedSegment& part = parts_[i];
     if (part.kind != StageKind::working) continue;
-    const double own_rise = level_of(part.segment), rise = line_rise(part.segment, points_);
+    const double own_level = level_of(part.segment), rise = line_rise(part.segment, points_);
     const bool rises = rise > limits::steep * level && part.segment.slope > 2 * std::abs(parts_[first].segment.slope);
-    if (own_rise <= limits::idle_share * level && !rises) {
+    if (own_level <= limits::idle_share * level && !rises) {
       part.kind = StageKind::idle;
       idle_before = idle_before || i > 0;
     } else if (!idle_before) {
-      part.kind = rises || own_rise < limits::nearly * level ? StageKind::load : StageKind::warmup;
+      part.kind = rises || own_level < limits::nearly * level ? StageKind::load : StageKind::warmup;
     }
   }
 }

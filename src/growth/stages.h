@@ -40,11 +40,11 @@ class StageMap {
   StageMap(const Points& points, bool negated, bool timed);
 
   /// One segment and its kind.
-  struct Part {
+  struct StagedSegment {
     Segment segment;
     StageKind kind = StageKind::working;
   };
-  const std::vector<Part>& parts() const { return parts_; }
+  const std::vector<StagedSegment>& parts() const { return parts_; }
   const NoiseScale& noise() const { return noise_; }
 
   /// The parts at which the last working stage may begin, the sharpest edge first. Each has at least `min_values`
@@ -75,14 +75,14 @@ class StageMap {
   std::optional<Plateau> plateau_between(const Segment& before, const Segment& first, const Segment& last,
                                          const Segment& behind) const;
   bool was_released(std::size_t first) const;
-  bool is_stair(const std::vector<std::size_t>& left, std::size_t number) const;
+  bool is_stair(const std::vector<std::size_t>& work, std::size_t number) const;
   void mark_release();
   void mark_plateaus();
   void mark_open_plateau();
   void mark_pauses();
 
   const Points& points_;
-  std::vector<Part> parts_;
+  std::vector<StagedSegment> parts_;
   std::vector<Plateau> plateaus_;
   NoiseScale noise_;
   double zero_ = 0;      ///< level of an empty GPU

@@ -71,7 +71,7 @@ std::vector<double> pair_slopes(std::span<const double> x, std::span<const doubl
 
 }  // namespace
 
-double quantile_of(std::vector<double> values, double share) {
+double compute_quantile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
   const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(position);
@@ -84,15 +84,15 @@ double quantile_of(std::vector<double> values, double share) {
                              : (position > static_cast<double>(below) ? high : low);
 }
 
-double median_of(std::vector<double> values) { return quantile_of(std::move(values), 0.5); }
+double compute_median(std::vector<double> values) { return compute_quantile(std::move(values), 0.5); }
 
-double spread_of(const std::vector<double>& values) { return spread_of(values, median_of(values)); }
+double compute_spread(const std::vector<double>& values) { return compute_spread(values, compute_median(values)); }
 
-double spread_of(const std::vector<double>& values, double centre) {
+double compute_spread(const std::vector<double>& values, double centre) {
   std::vector<double> distances;
   distances.reserve(values.size());
   for (const double value : values) distances.push_back(std::abs(value - centre));
-  return 1.4826 * median_of(std::move(distances));
+  return 1.4826 * compute_median(std::move(distances));
 }
 
 double normal_upper(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
@@ -132,7 +132,7 @@ RankTrend rank_trend(std::span<const double> values) {
 }
 
 double theil_sen_slope(std::span<const double> x, std::span<const double> y) {
-  return median_of(pair_slopes(x, y, sample_indices(std::min(x.size(), y.size()))));
+  return compute_median(pair_slopes(x, y, sample_indices(std::min(x.size(), y.size()))));
 }
 
 RobustSlope theil_sen(std::span<const double> x, std::span<const double> y) {
@@ -147,7 +147,7 @@ RobustSlope theil_sen(std::span<const double> x, std::span<const double> y) {
     const double position = std::clamp(std::round(rank) - 1, 0.0, count - 1);
     return slopes[static_cast<std::size_t>(position)];
   };
-  return {median_of(slopes), at((count - reach) / 2), at((count + reach) / 2 + 1)};
+  return {compute_median(slopes), at((count - reach) / 2), at((count + reach) / 2 + 1)};
 }
 
 double siegel_slope(std::span<const double> x, std::span<const double> y) {
@@ -156,9 +156,9 @@ double siegel_slope(std::span<const double> x, std::span<const double> y) {
   for (std::size_t i = 0; i < picked.size(); ++i) {
     std::vector<double> slopes;
     append_slopes(x, y, picked, i, false, slopes);
-    if (!slopes.empty()) medians.push_back(median_of(std::move(slopes)));
+    if (!slopes.empty()) medians.push_back(compute_median(std::move(slopes)));
   }
-  return median_of(std::move(medians));
+  return compute_median(std::move(medians));
 }
 
 double lag_one(std::span<const double> residuals) {

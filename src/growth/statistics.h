@@ -8,13 +8,14 @@
 
 namespace oomdoctor {
 
-double quantile_of(std::vector<double> values, double share);  ///< linear between order statistics; 0 for empty input
-double median_of(std::vector<double> values);
+double compute_quantile(std::vector<double> values,
+                        double share);  ///< linear between order statistics; 0 for empty input
+double compute_median(std::vector<double> values);
 
 /// Standard deviation from the median absolute deviation (factor 1.4826). Outliers have no effect while fewer than half
 /// of the values are outliers.
-double spread_of(const std::vector<double>& values);
-double spread_of(const std::vector<double>& values, double median);  ///< with a known median
+double compute_spread(const std::vector<double>& values);
+double compute_spread(const std::vector<double>& values, double median);  ///< with a known median
 
 double normal_upper(double z);  ///< P(Z > z)
 double normal_quantile(double share);

@@ -36,8 +36,8 @@ const char* type_name(Expr::Type type) {
   return "";
 }
 
-struct Token {
-  enum class Kind { end, number, string, word, symbol } kind = Kind::end;
+struct ExprToken {
+  enum class ExprTokenKind { end, number, string, word, symbol } kind = ExprTokenKind::end;
   std::size_t column = 0;
   std::string_view text;  ///< without quotes for a string; empty for a number
   double number = 0;
@@ -59,7 +59,7 @@ class ExprParser {
 
   Expr parse() {
     disjunction();
-    if (token_.kind != Token::Kind::end) fail("nothing may follow here", "join conditions with and, or");
+    if (token_.kind != ExprToken::ExprTokenKind::end) fail("nothing may follow here", "join conditions with and, or");
     expr_.text_ = text_;
     return std::move(expr_);
   }
@@ -98,7 +98,7 @@ class ExprParser {
   }
 
   void number() {
-    token_.kind = Token::Kind::number;
+    token_.kind = ExprToken::ExprTokenKind::number;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), token_.number);
     if (error != std::errc{} || !std::isfinite(token_.number)) fail("this is no number", {});
     at_ = static_cast<std::size_t>(end - text_.data());
@@ -131,7 +131,7 @@ class ExprParser {
   void word() {
     std::size_t end = at_;
     while (end < text_.size() && is_dotted_name_char(text_[end])) ++end;
-    token_.kind = Token::Kind::word;
+    token_.kind = ExprToken::ExprTokenKind::word;
     token_.text = text_.substr(at_, end - at_);
     at_ = end;
   }
@@ -139,13 +139,13 @@ class ExprParser {
   void string() {
     const std::size_t end = text_.find(text_[at_], at_ + 1);
     if (end == std::string_view::npos) fail("the quote that begins here has no end", {});
-    token_.kind = Token::Kind::string;
+    token_.kind = ExprToken::ExprTokenKind::string;
     token_.text = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
   }
 
   void symbol() {
-    token_.kind = Token::Kind::symbol;
+    token_.kind = ExprToken::ExprTokenKind::symbol;
     for (const std::string_view name : {"==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "(", ")", ","}) {
       if (!text_.substr(at_).starts_with(name)) continue;
       token_.text = name;
@@ -161,7 +161,8 @@ class ExprParser {
   }
 
   bool is(std::string_view text) const {
-    return token_.text == text && (token_.kind == Token::Kind::symbol || token_.kind == Token::Kind::word);
+    return token_.text == text &&
+           (token_.kind == ExprToken::ExprTokenKind::symbol || token_.kind == ExprToken::ExprTokenKind::word);
   }
   bool take(std::string_view text) {
     if (!is(text)) return false;
@@ -249,7 +250,7 @@ class ExprParser {
   }
 
   std::optional<Op> comparison_sign() const {
-    if (token_.kind != Token::Kind::symbol) return std::nullopt;
+    if (token_.kind != ExprToken::ExprTokenKind::symbol) return std::nullopt;
     if (token_.text == "==") return Op::equal;
     if (token_.text == "!=") return Op::unequal;
     if (token_.text == "<") return Op::less;
@@ -320,38 +321,38 @@ class ExprParser {
   }
 
   int primary() {
-    const Token token = token_;
+    const ExprToken token = token_;
     switch (token.kind) {
-      case Token::Kind::number:
+      case ExprToken::ExprTokenKind::number:
         next();
         return add_constant(Type::number, token.dimension, Number{token.number, 0});
-      case Token::Kind::string:
+      case ExprToken::ExprTokenKind::string:
         next();
         return add_constant(Type::text, 0, std::string(token.text));
-      case Token::Kind::word:
+      case ExprToken::ExprTokenKind::word:
         return name(token);
-      case Token::Kind::symbol:
+      case ExprToken::ExprTokenKind::symbol:
         if (take("(")) {
           const int inner = disjunction();
           expect(")");
           return inner;
         }
         break;
-      case Token::Kind::end:
+      case ExprToken::ExprTokenKind::end:
         fail("the expression ends too early", {});
     }
     fail("here a value is missing", {});
   }
 
-  int name(const Token& token) {
+  int name(const ExprToken& token) {
     next();
     if (token.text == "true" || token.text == "false") return add_constant(Type::truth, 0, token.text == "true");
     if (token.text == "min" || token.text == "max") return extreme(token.text == "min" ? Op::min : Op::max);
     if (token.text == "is") return certain();
     if (token.text == "known") {
       expect("(");
-      const Token fact = token_;
-      if (fact.kind != Token::Kind::word) fail("known(…) takes the name of a fact", {});
+      const ExprToken fact = token_;
+      if (fact.kind != ExprToken::ExprTokenKind::word) fail("known(…) takes the name of a fact", {});
       next();
       expect(")");
       return add_fact(Op::known, Type::truth, 0, find_spec(fact));
@@ -422,7 +423,7 @@ class ExprParser {
     return left;
   }
 
-  const FactSpec& find_spec(const Token& token) const {
+  const FactSpec& find_spec(const ExprToken& token) const {
     if (const FactSpec* spec = find_fact_spec(token.text)) return *spec;
     fail_at(token.column, "there is no fact \"" + std::string(token.text) + "\"", nearest_fact(token.text));
   }
@@ -430,7 +431,7 @@ class ExprParser {
   std::string_view text_;
   const NamedConditions& conditions_;
   std::size_t at_ = 0;
-  Token token_;
+  ExprToken token_;
   int depth_ = 0;
   Expr expr_;
 };

@@ -15,7 +15,7 @@ namespace oomdoctor {
 namespace {
 
 using Piece = Phrase::Piece;
-using Sentence = Phrase::Sentence;
+using PhrasePieces = Phrase::PhrasePieces;
 
 std::string format_number(const char* format, double number) {
   std::array<char, 64> text{};
@@ -65,9 +65,9 @@ std::string without_end_blanks(std::string text) {
 }
 
 /// Splits a text into sentences of pieces. Throws ExprError for an invalid placeholder.
-std::vector<Sentence> split_sentences(std::string_view text) {
-  std::vector<Sentence> sentences;
-  Sentence sentence;
+std::vector<PhrasePieces> split_sentences(std::string_view text) {
+  std::vector<PhrasePieces> sentences;
+  PhrasePieces sentence;
   std::string plain;
   const auto end_piece = [&] {
     if (!plain.empty()) sentence.push_back({std::exchange(plain, {}), std::nullopt});
@@ -103,7 +103,7 @@ std::vector<Sentence> split_sentences(std::string_view text) {
   return sentences;
 }
 
-std::optional<std::string> fill_sentence(const Sentence& sentence, const Facts& facts) {
+std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Facts& facts) {
   std::string filled;
   for (const auto& piece : sentence) {
     if (!piece.expression) {
@@ -153,13 +153,13 @@ Phrase Phrase::parse(std::string_view text) {
   return phrase;
 }
 
-const std::vector<Sentence>& Phrase::sentences() const {
+const std::vector<PhrasePieces>& Phrase::sentences() const {
   return sentences_.get([this] { return split_sentences(text_); });
 }
 
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
   std::string text;
-  for (const Sentence& sentence : sentences()) {
+  for (const PhrasePieces& sentence : sentences()) {
     const auto filled = fill_sentence(sentence, facts);
     if (!filled) return std::nullopt;
     text += *filled;
@@ -169,7 +169,7 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
 
 std::string Phrase::with_letters() const {
   std::string text;
-  for (const Sentence& sentence : sentences()) {
+  for (const PhrasePieces& sentence : sentences()) {
     std::string filled;
     bool has_words = false;
     for (const auto& piece : sentence) {
@@ -183,7 +183,7 @@ std::string Phrase::with_letters() const {
 
 std::string Phrase::fill_sentences(const Facts& facts) const {
   std::string text;
-  for (const Sentence& sentence : sentences()) {
+  for (const PhrasePieces& sentence : sentences()) {
     auto filled = fill_sentence(sentence, facts);
     if (!filled) continue;
     const std::string plain = without_end_blanks(std::move(*filled));

@@ -26,7 +26,7 @@ class Phrase {
     std::string text;  ///< plain text, or the format of a placeholder
     std::optional<Expr> expression;
   };
-  using Sentence = std::vector<Piece>;
+  using PhrasePieces = std::vector<Piece>;
 
   Phrase() = default;
   /// Throws ExprError. Its column counts from the start of the text.
@@ -48,10 +48,10 @@ class Phrase {
   template <typename Archive>
   friend void fields(Archive& archive, Phrase& phrase);
 
-  const std::vector<Sentence>& sentences() const;
+  const std::vector<PhrasePieces>& sentences() const;
 
   std::string text_;
-  Lazy<std::vector<Sentence>> sentences_;
+  Lazy<std::vector<PhrasePieces>> sentences_;
 };
 
 }  // namespace oomdoctor

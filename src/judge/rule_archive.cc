@@ -85,8 +85,8 @@ void fields(Archive& archive, MythRule& myth) {
 }
 
 template <typename Archive>
-void fields(Archive& archive, PlaceRule& index) {
-  archive(index.id, index.needs, index.general);
+void fields(Archive& archive, PlaceRule& place) {
+  archive(place.id, place.needs, place.general);
 }
 
 template <typename Archive>
@@ -118,7 +118,7 @@ concept Whole = std::integral<T> || std::is_enum_v<T>;
 
 // --- writing ---
 
-class Writer {
+class ArchiveWriter {
  public:
   template <typename... Fields>
   void operator()(Fields&... all) {
@@ -175,15 +175,15 @@ class Writer {
     for (auto& [id, rule] : rules) put(rule);
   }
   template <typename Struct>
-  requires requires(Writer& writer, Struct& of) { fields(writer, of); }
+  requires requires(ArchiveWriter& writer, Struct& of) { fields(writer, of); }
   void put(Struct& of) { fields(*this, of); }
 };
 
 // --- reading ---
 
-class Reader {
+class ArchiveReader {
  public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  explicit ArchiveReader(std::string_view bytes) : bytes_(bytes) {}
 
   template <typename... Fields>
   void operator()(Fields&... all) {
@@ -269,7 +269,7 @@ class Reader {
     }
   }
   template <typename Struct>
-  requires requires(Reader& reader, Struct& of) { fields(reader, of); }
+  requires requires(ArchiveReader& reader, Struct& of) { fields(reader, of); }
   void get(Struct& of) { fields(*this, of); }
 
   std::string_view bytes_;
@@ -279,13 +279,13 @@ class Reader {
 
 std::string archived(const RulePack& pack) {
   RulePack copy = pack;  // the list of fields needs a mutable pack, because it serves both directions
-  Writer writer;
+  ArchiveWriter writer;
   fields(writer, copy);
   return std::move(writer.bytes);
 }
 
 RulePack restored(std::string_view bytes) {
-  Reader reader(bytes);
+  ArchiveReader reader(bytes);
   RulePack pack;
   fields(reader, pack);
   return pack;

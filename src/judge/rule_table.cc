@@ -13,7 +13,7 @@ std::string quoted(std::string_view key) { return '"' + std::string(key) + '"'; 
 
 template <typename Parse>
 auto RuleTable::parsed(const TomlNode& node, std::string_view key, Parse parse) const {
-  const std::string& text = text_of(node, key);
+  const std::string& text = read_text(node, key);
   try {
     return parse(text);
   } catch (const ExprError& error) {

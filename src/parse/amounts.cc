@@ -20,16 +20,16 @@ bool is_quote(char c) { return c == '\'' || c == '"' || c == '`' || c == '-'; }
 
 /// Units written as words: "MBytes", "gigabytes".
 std::optional<std::string_view> unit_word(std::string_view name) {
-  using Unit = std::pair<std::string_view, std::string_view>;
-  static constexpr auto units = std::to_array<Unit>({{"kbyte", "KB"},
-                                                     {"mbyte", "MB"},
-                                                     {"gbyte", "GB"},
-                                                     {"kilobyte", "KB"},
-                                                     {"megabyte", "MB"},
-                                                     {"gigabyte", "GB"},
-                                                     {"terabyte", "TB"}});
+  using UnitWord = std::pair<std::string_view, std::string_view>;
+  static constexpr auto units = std::to_array<UnitWord>({{"kbyte", "KB"},
+                                                         {"mbyte", "MB"},
+                                                         {"gbyte", "GB"},
+                                                         {"kilobyte", "KB"},
+                                                         {"megabyte", "MB"},
+                                                         {"gigabyte", "GB"},
+                                                         {"terabyte", "TB"}});
   if (name.ends_with('s')) name.remove_suffix(1);
-  const auto unit = std::find_if(units.begin(), units.end(), [&](const Unit& u) { return u.first == name; });
+  const auto unit = std::find_if(units.begin(), units.end(), [&](const UnitWord& u) { return u.first == name; });
   return unit == units.end() ? std::nullopt : std::optional(unit->second);
 }
 
@@ -245,7 +245,7 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
     if (at >= sentence.size() || sentence[at].kind != Token::Kind::word) continue;
     const bool glued = sentence[at].begin == token.begin + digits;
     std::optional<std::string_view> word = unit_word(sentence[at].name);
-    if (!word && unit_of(sentence[at].text, glued)) word = sentence[at].text;
+    if (!word && read_unit(sentence[at].text, glued)) word = sentence[at].text;
     if (!word && glued &&
         (sentence[at].name == "t" || sentence[at].name == "gi" || sentence[at].name == "mi" ||
          sentence[at].name == "ki"))

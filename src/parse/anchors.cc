@@ -5,7 +5,7 @@
 
 namespace oomdoctor {
 
-Anchors anchors_of(std::span<const Parser* const> parsers) {
+Anchors collect_anchors(std::span<const Parser* const> parsers) {
   Anchors out;
   std::set<std::pair<std::string_view, bool>> known;
   const auto add = [&](std::string_view anchor, bool fold_case) {

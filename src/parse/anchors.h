@@ -16,6 +16,6 @@ struct Anchors {
 };
 
 /// Every anchor once, in the order of the parsers: patterns with their further anchors, then gauges, then tables.
-Anchors anchors_of(std::span<const Parser* const> parsers);
+Anchors collect_anchors(std::span<const Parser* const> parsers);
 
 }  // namespace oomdoctor

@@ -148,7 +148,7 @@ void FormatRegistry::BlockMapping::match(Line& line, TemplateCache* memo) {
   const std::size_t before = out_.all.size();
   formats_.read_line(window_, line, wanted_, memo, out_);
   const auto repeated = [&](const LineMatch& f) {
-    return f.by->message && !seen_.insert({f.by, {f.first_line, hash_of_message(f)}}).second;
+    return f.by->message && !seen_.insert({f.by, {f.first_line, hash_message(f)}}).second;
   };
   out_.all.erase(std::remove_if(out_.all.begin() + static_cast<std::ptrdiff_t>(before), out_.all.end(), repeated),
                  out_.all.end());

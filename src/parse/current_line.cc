@@ -21,8 +21,8 @@ void CurrentLine::at(const Origin& origin) {
 }
 
 StreamId CurrentLine::stream() const {
-  if (origin_.rank) return {StreamId::Kind::rank, *origin_.rank};
-  if (origin_.pid) return {StreamId::Kind::process, *origin_.pid};
+  if (origin_.rank) return {StreamId::StreamKind::rank, *origin_.rank};
+  if (origin_.pid) return {StreamId::StreamKind::process, *origin_.pid};
   return {};
 }
 

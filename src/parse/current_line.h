@@ -13,7 +13,7 @@ namespace oomdoctor {
 
 /// Who printed a line: a rank, a process, or an untagged source.
 struct StreamId {
-  enum class Kind { untagged, rank, process } kind = Kind::untagged;
+  enum class StreamKind { untagged, rank, process } kind = StreamKind::untagged;
   i64 number = 0;
   auto operator<=>(const StreamId&) const = default;
 };

@@ -11,10 +11,10 @@ void DeclaredMemory::begin_block(const BlockMatches& found, i64 lines_before) {
   lines_.clear();
   for (const LineMatch& f : found.all) {
     if (f.by == nullptr || !f.by->parser->declared) continue;
-    Memory& memory = lines_[f.first_line + lines_before];
+    MemoryKinds& memory = lines_[f.first_line + lines_before];
     for (const GaugeValue& value : found.values_of(f)) {
       const GaugeNumber& number = f.by->form().numbers()[value.number];
-      if (number.kind == GaugeNumber::Kind::memory)
+      if (number.kind == GaugeNumber::NumberKind::memory)
         (is_host_metric(number.reading.metric) ? memory.host : memory.device) = true;
     }
   }

@@ -28,11 +28,11 @@ class DeclaredMemory final : public EventSink {
   void claim_through(i64 line) override { to_->claim_through(line); }
 
  private:
-  struct Memory {
+  struct MemoryKinds {
     bool device = false, host = false;
   };
-  std::map<i64, Memory> lines_;
-  Memory here_;
+  std::map<i64, MemoryKinds> lines_;
+  MemoryKinds here_;
   EventSink* to_ = nullptr;
 };
 

@@ -74,7 +74,7 @@ bool is_cell_padding(char c) { return is_blank(c) || c == '"' || c == '\0' || c 
 std::string card_name(const Card& card) { return card.device ? std::to_string(*card.device) : std::string(card.label); }
 
 /// What all cells of a column without a header have in common, and the range of its numbers.
-struct Column {
+struct ColumnSummary {
   bool times = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true, counts = true;
   double min_value = 1e300, max_value = -1, first = -1;
 
@@ -86,8 +86,8 @@ bool continues_index(double value, std::optional<double> before) {
   return before ? value == *before + 1 || value == 0 : value == 0;
 }
 
-std::vector<Column> summarise_columns(const std::vector<std::vector<std::string_view>>& rows) {
-  std::vector<Column> out(rows[0].size());
+std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::string_view>>& rows) {
+  std::vector<ColumnSummary> out(rows[0].size());
   for (std::size_t c = 0; c < out.size(); ++c) {
     std::optional<double> before;
     for (const auto& cells : rows) {
@@ -133,7 +133,7 @@ constexpr double max_mismatch = 0.1;  ///< of a move; used and free may be read 
 
 /// True if a column beside the total may be the free memory: an export that begins before the job begins with all of
 /// it.
-bool may_be_free(const Column& column, double total) {
+bool may_be_free(const ColumnSummary& column, double total) {
   return column.first == column.max_value && column.min_value < column.first &&
          column.first >= (1 - nearly_empty) * total;
 }
@@ -141,7 +141,8 @@ bool may_be_free(const Column& column, double total) {
 /// Finds total, free and used among `amounts`. The largest column is the total. If two others add up to it, the one
 /// next to it is free (the order of the query in nvidia-smi's manual). A single other column is used, unless it moves
 /// against the largest or may be free, or is constant and a GPU's total.
-bool assign_roles(const std::vector<Column>& columns, const std::vector<std::size_t>& amounts, InferredColumns& out) {
+bool assign_roles(const std::vector<ColumnSummary>& columns, const std::vector<std::size_t>& amounts,
+                  InferredColumns& out) {
   if (amounts.empty() || amounts.size() > 3) return false;
   if (amounts.size() == 1) {
     if (columns[amounts[0]].is_constant() && is_total_of_gpu(columns[amounts[0]].max_value)) return false;
@@ -156,7 +157,7 @@ bool assign_roles(const std::vector<Column>& columns, const std::vector<std::siz
   if (rest.size() == 1) {
     // Two columns that move against each other by the same amount are used and free. They are ambiguous unless one is
     // nearly empty.
-    const Column &one = columns[largest_column], &two = columns[rest[0]];
+    const ColumnSummary &one = columns[largest_column], &two = columns[rest[0]];
     const double move = one.max_value - one.min_value;
     if (move > 0 && std::abs(move - (two.max_value - two.min_value)) <= 0.02 * move) {
       const std::size_t less = one.first < two.first ? largest_column : rest[0];
@@ -182,7 +183,8 @@ bool assign_roles(const std::vector<Column>& columns, const std::vector<std::siz
 }
 
 /// Cells without units: finds three adjacent columns that are total, free and used by their sum.
-std::vector<std::size_t> find_three_sizes(const std::vector<Column>& columns, const std::vector<std::size_t>& plain) {
+std::vector<std::size_t> find_three_sizes(const std::vector<ColumnSummary>& columns,
+                                          const std::vector<std::size_t>& plain) {
   std::vector<std::size_t> best;
   double best_share = 0;
   for (std::size_t i = 0; i + 2 < plain.size(); ++i) {
@@ -202,7 +204,7 @@ std::vector<std::size_t> find_three_sizes(const std::vector<Column>& columns, co
 /// whose constant sum is a GPU's total, where the first row is nearly empty, because an export begins before the job;
 /// (3) used, with a constant total of a GPU.
 std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std::string_view>>& rows,
-                                              const std::vector<Column>& columns,
+                                              const std::vector<ColumnSummary>& columns,
                                               const std::vector<std::size_t>& plain) {
   constexpr double min_move = 0.02, percent = 100;
   InferredColumns out;
@@ -310,10 +312,12 @@ bool are_numeric_rows(std::span<const std::string> first_lines) {
   const auto rows = first_rows(first_lines, dated);
   if (rows.size() < 3) return false;
   const auto columns = summarise_columns(rows);
-  const auto known = [](const Column& c) { return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses; };
+  const auto known = [](const ColumnSummary& c) {
+    return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses;
+  };
   return std::all_of(columns.begin(), columns.end(), known) &&
          std::any_of(columns.begin(), columns.end(),
-                     [](const Column& c) { return c.mebibytes || c.max_value >= 1000; });
+                     [](const ColumnSummary& c) { return c.mebibytes || c.max_value >= 1000; });
 }
 
 std::optional<double> read_calendar_time(std::string_view text) {

@@ -11,7 +11,7 @@ namespace {
 std::string_view parser_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
 
 /// The beginning of the text up to the first line end.
-std::string first_line_of(std::string_view text) {
+std::string cut_first_line(std::string_view text) {
   constexpr std::size_t longest = 256;
   text = text.substr(0, longest);
   return std::string(text.substr(0, find_line_end(text)));
@@ -20,17 +20,18 @@ std::string first_line_of(std::string_view text) {
 /// Emits the numbers of one gauge line. A step within an epoch becomes a step of the run if the total is printed. A
 /// percentage after a memory value gives the capacity.
 void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> values, EventSink& sink) {
-  using Kind = GaugeNumber::Kind;
+  using NumberKind = GaugeNumber::NumberKind;
   std::optional<double> step, epoch, total;
   Origin where;
   double first_epoch = 1;
   for (const GaugeValue& v : values) {
-    const Kind kind = form.numbers()[v.number].kind;
-    if (kind == Kind::step) step = v.value;
-    if (kind == Kind::epoch || kind == Kind::epoch0) epoch = v.value, first_epoch = kind == Kind::epoch ? 1 : 0;
-    if (kind == Kind::total) total = v.value;
-    if (kind == Kind::rank) where.rank = index_number(v.value);
-    if (kind == Kind::device) where.device = index_number(v.value);
+    const NumberKind kind = form.numbers()[v.number].kind;
+    if (kind == NumberKind::step) step = v.value;
+    if (kind == NumberKind::epoch || kind == NumberKind::epoch0)
+      epoch = v.value, first_epoch = kind == NumberKind::epoch ? 1 : 0;
+    if (kind == NumberKind::total) total = v.value;
+    if (kind == NumberKind::rank) where.rank = index_number(v.value);
+    if (kind == NumberKind::device) where.device = index_number(v.value);
   }
   if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
   if (where.rank || where.device) sink.at(where);
@@ -39,14 +40,15 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
   for (std::size_t i = 0; i < values.size(); ++i) {
     const GaugeValue& v = values[i];
     const GaugeNumber& number = form.numbers()[v.number];
-    if (number.kind != Kind::memory || v.value < 0) continue;
+    if (number.kind != NumberKind::memory || v.value < 0) continue;
     Reading reading = number.reading;
     reading.value = v.value * unit;
     reading.quantum = unit;
     for (int k = 0; k < v.decimals; ++k) reading.quantum /= 10;
     reading.quantum = std::max(1.0, reading.quantum);
     // "41.27GiB(52.16%)": the percentage is a share of the capacity.
-    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == Kind::percent && values[i + 1].value > 0)
+    if (i + 1 < values.size() && form.numbers()[values[i + 1].number].kind == NumberKind::percent &&
+        values[i + 1].value > 0)
       reading.capacity = std::round(100 * reading.value / values[i + 1].value);
     sink.reading(reading, step);
   }
@@ -55,7 +57,7 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
 }  // namespace
 
 void EventDispatcher::add(const Window& window, BlockMatches& findings, std::size_t from) {
-  if (!first_line_) first_line_ = first_line_of(window.buffer());
+  if (!first_line_) first_line_ = cut_first_line(window.buffer());
   const auto shift = [this](LineRef& ref) {  // the map step counts lines from the start of the block
     ref.line.number += lines_;
     ref.line.last += lines_;
@@ -157,8 +159,8 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
   } else if (!f.by->pattern->remark.empty()) {
     sink.remark(f.by->pattern->remark);
   } else {
-    const Captures captures = captures_of(f);
-    const FreeformLine* printed = f.printed != nullptr ? &findings.printed_of(f) : nullptr;
+    const Captures captures = make_captures(f);
+    const FreeformLine* printed = f.printed != nullptr ? &findings.fill_printed(f) : nullptr;
     f.by->pattern->emit(Match{f.text, captures, cursor, printed}, sink);
   }
   if (f.steps != nullptr) {
@@ -179,7 +181,7 @@ bool EventDispatcher::is_duplicate(const LineMatch& f) {
   constexpr i64 max_distance = 64;  ///< lines between two anchors of one message
   while (!emitted_.empty() && std::get<0>(*emitted_.begin()) < f.first_line - max_distance)
     emitted_.erase(emitted_.begin());
-  return !emitted_.insert({f.first_line, f.by->order, hash_of_message(f)}).second;
+  return !emitted_.insert({f.first_line, f.by->order, hash_message(f)}).second;
 }
 
 /// A line that repeats without any other event in between adds nothing. A log that prints a failure a million times

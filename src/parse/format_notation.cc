@@ -184,7 +184,7 @@ std::string nearest_or_all(std::string_view word, std::span<const std::string> n
 void check_notation(const TomlTable& table, const LineFormat& gauge) {
   const bool form = gauge.regex.empty();
   form ? check_form(table, gauge.form) : check_regex(table, gauge.regex);
-  if (names_of(gauge).empty())
+  if (list_names(gauge).empty())
     table.fail(form ? "form" : "regex", form ? "the form names no number" : "the regex names no number",
                form ? "write {allocated} in its place" : "name a group: (?<allocated>[\\d.]{1,12})");
 }

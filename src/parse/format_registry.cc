@@ -41,8 +41,8 @@ bool has_long_exponent(std::string_view text) {
   return false;
 }
 
-Parts make_parts(const Captures& captures, std::string_view text) {
-  Parts parts;
+GroupPositions make_parts(const Captures& captures, std::string_view text) {
+  GroupPositions parts;
   for (std::size_t i = 0; i < captures.group.size(); ++i) {
     const std::string_view group = captures.group[i];
     if (group.data() == nullptr) continue;
@@ -80,12 +80,12 @@ void BlockMatches::clear() {
   places.clear();
 }
 
-const FreeformLine& BlockMatches::printed_of(const LineMatch& found) const {
+const FreeformLine& BlockMatches::fill_printed(const LineMatch& found) const {
   if (found.values_begin < found.values_end) substitute_numbers(values_of(found), *found.printed);
   return *found.printed;
 }
 
-Captures captures_of(const LineMatch& found) {
+Captures make_captures(const LineMatch& found) {
   Captures captures;
   if (found.parts == nullptr) return captures;
   for (std::size_t i = 0; i < found.parts->size(); ++i) captures.group[i] = group_text(found, i);
@@ -95,7 +95,7 @@ Captures captures_of(const LineMatch& found) {
 }
 
 /// The position of a message in its line does not depend on the line that led to it.
-std::size_t hash_of_message(const LineMatch& found) {
+std::size_t hash_message(const LineMatch& found) {
   return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, message_key_bytes));
 }
 
@@ -292,8 +292,8 @@ bool FormatRegistry::try_format(const CompiledFormat& reader, const Window& wind
 
 /// Only the text before the first free number has fixed columns. So lengths may differ only if the prefix and all
 /// positions examined are in front of it.
-Lengths FormatRegistry::lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
-                                   const NumberSpans* runs) {
+Lengths FormatRegistry::classify_lengths(const Line& line, std::span<const CompiledFormat* const> wanted,
+                                         const Views& views, const NumberSpans* runs) {
   if (runs == nullptr) return Lengths::differ;
   const std::size_t free = runs->first_free();
   const bool in_front = line.prefix.bytes_examined <= free && (!views.printed || views.printed->bytes_examined <= free);
@@ -320,7 +320,7 @@ void FormatRegistry::read_line(const Window& window, const Line& line, std::span
   if (alike) {
     LineTemplate shape = make_template(line, wanted, found, out, memo->runs());
     shape.anchors_fixed = !may_gain_anchor(line.text);
-    memo->keep(std::move(shape), lengths_of(line, wanted, views, memo->runs()));
+    memo->keep(std::move(shape), classify_lengths(line, wanted, views, memo->runs()));
   }
   join_step(out, first);
 }

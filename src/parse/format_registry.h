@@ -102,8 +102,8 @@ struct LineMatch : LineRef {
   /// Null for headers and rows.
   const CompiledFormat* by = nullptr;
   std::string_view text = {};                    ///< the text that was tried: the line, or the joined message
-  const Parts* parts = nullptr;                  ///< groups of a regex, in `text`
-  FreeformLine* printed = nullptr;               ///< of a pattern with `accepts_parsed`: see BlockMatches::printed_of()
+  const GroupPositions* parts = nullptr;         ///< groups of a regex, in `text`
+  FreeformLine* printed = nullptr;  ///< of a pattern with `accepts_parsed`: see BlockMatches::fill_printed()
   std::size_t values_begin = 0, values_end = 0;  ///< in BlockMatches::values
   bool again = false;                            ///< the same format has an earlier match on this line
   bool given_up = false;                         ///< a user's regex took too many steps on this line: no match
@@ -117,7 +117,7 @@ struct LineMatch : LineRef {
 struct BlockMatches {
   std::vector<LineMatch> all;
   std::vector<GaugeValue> values;
-  std::deque<Parts> parts;
+  std::deque<GroupPositions> parts;
   std::deque<FreeformLine> printed;
   std::deque<std::string> messages;
   std::deque<StepRun> runs;
@@ -133,14 +133,14 @@ struct BlockMatches {
     return std::span(values).subspan(found.values_begin, found.values_end - found.values_begin);
   }
   /// The parsed free-form line, with this line's numbers. Valid until the next call for a line of the same template.
-  const FreeformLine& printed_of(const LineMatch& found) const;
+  const FreeformLine& fill_printed(const LineMatch& found) const;
 };
 
 /// The groups of a match, as views into LineMatch::text; empty without a regex.
-Captures captures_of(const LineMatch& found);
+Captures make_captures(const LineMatch& found);
 
 /// Distinguishes several messages that one format finds on the same line.
-std::size_t hash_of_message(const LineMatch& found);
+std::size_t hash_message(const LineMatch& found);
 
 /// All patterns, gauges and tables of a set of parsers, with their anchors. Immutable after construction.
 class FormatRegistry {
@@ -185,8 +185,8 @@ class FormatRegistry {
   static bool try_message(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                           BlockMatches& out);
   /// Whether a template of this line fits lines with numbers of other lengths.
-  static Lengths lengths_of(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
-                            const NumberSpans* runs);
+  static Lengths classify_lengths(const Line& line, std::span<const CompiledFormat* const> wanted, const Views& views,
+                                  const NumberSpans* runs);
   /// Tries all formats on a line, fallbacks last, and offers the result to the cache.
   void read_line(const Window& window, const Line& line, std::span<const CompiledFormat* const> wanted,
                  TemplateCache* memo, BlockMatches& out) const;

@@ -37,8 +37,8 @@ constexpr std::array<SeriesKind, 4> kinds{SeriesKind::gauge, SeriesKind::sampled
 
 /// The row with this name, which is the key's value. Throws Error with the nearest name, or with all of them.
 template <typename Rows, typename NameOf>
-const auto& row_of(const TomlTable& table, std::string_view key, std::string_view word, const Rows& rows,
-                   NameOf name_of) {
+const auto& find_row(const TomlTable& table, std::string_view key, std::string_view word, const Rows& rows,
+                     NameOf name_of) {
   std::vector<std::string> names;
   for (const auto& row : rows) {
     if (name_of(row) == word) return row;
@@ -56,7 +56,7 @@ void set_unit(LineFormat& gauge, TomlTable& table, TextStore& texts) {
     if (std::from_chars(text.data(), text.data() + blank, count).ptr != text.data() + blank || count == 0)
       table.fail("unit", "the unit does not begin with a number", "as in \"MiB\" or \"1000 KiB\"");
   const std::string_view name = blank == text.npos ? text : text.substr(blank + 1);
-  gauge.unit = count * row_of(table, "unit", name, units, [](const SizeUnit& unit) { return unit.name; }).bytes;
+  gauge.unit = count * find_row(table, "unit", name, units, [](const SizeUnit& unit) { return unit.name; }).bytes;
   gauge.unit_name = table.has("printed") ? texts.keep(table.text("printed")) : text;
 }
 
@@ -88,11 +88,11 @@ bool is_maximum(SeriesKind kind) { return kind == SeriesKind::running_maximum ||
 /// are. `current` is the kind of the others where both are maxima.
 void set_kinds(LineFormat& gauge, TomlTable& table) {
   const auto read_kind = [&](std::string_view key) {
-    return row_of(table, key, table.text(key), kinds, [](SeriesKind kind) { return to_string(kind); });
+    return find_row(table, key, table.text(key), kinds, [](SeriesKind kind) { return to_string(kind); });
   };
   if (!table.text("kind").empty()) {
     const SeriesKind kind = read_kind("kind");
-    const auto names = names_of(gauge);
+    const auto names = list_names(gauge);
     const bool maxima = std::any_of(names.begin(), names.end(), [](auto name) { return name.starts_with("max_"); });
     if (is_maximum(kind)) gauge.maxima = kind;
     if (!is_maximum(kind) || !maxima) gauge.current = kind;
@@ -111,7 +111,7 @@ constexpr std::array<std::pair<std::string_view, SettingType>, 7> types{{{"count
                                                                          {"size", SettingType::size}}};
 
 SettingType read_type(TomlTable& table) {
-  return row_of(table, "type", table.need_text("type"), types, [](const auto& row) { return row.first; }).second;
+  return find_row(table, "type", table.need_text("type"), types, [](const auto& row) { return row.first; }).second;
 }
 
 void check_anchor(const TomlTable& table, std::string_view example, std::string_view anchor,
@@ -143,7 +143,7 @@ void check_example(const TomlTable& table, const LineFormat& gauge) {
   const ScanResult scan =
       scan_example({.name = "example", .title = "", .patterns = {}, .gauges = {&gauge, 1}}, gauge.example);
   if (scan.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
-        return form.numbers()[v.number].kind == GaugeNumber::Kind::memory;
+        return form.numbers()[v.number].kind == GaugeNumber::NumberKind::memory;
       }))
     table.fail("example", "no machine has the memory that the example says",
                "one is " + std::string(gauge.unit_name) + ": is that the unit?");
@@ -284,7 +284,7 @@ MessageFormat read_message(TomlTable& table, TextStore& texts) {
   if (message.more_anchors.empty()) read_more_anchors(table, message);
   if (table.has("reach"))
     pattern.reach =
-        row_of(table, "reach", table.text("reach"), reaches, [](const auto& row) { return row.first; }).second;
+        find_row(table, "reach", table.text("reach"), reaches, [](const auto& row) { return row.first; }).second;
   check_message_regex(table, pattern.regex, pattern.reach);
   pattern.fallback = table.truth("fallback");
   pattern.fold_case = table.truth("fold_case");
@@ -303,7 +303,7 @@ MessageFormat read_message(TomlTable& table, TextStore& texts) {
   if (pattern.remark.empty() == message.emit.empty())
     table.fail(pattern.remark.empty() ? "name" : "remark", "a message has emit or a remark, and not both");
   if (!pattern.remark.empty())
-    row_of(table, "remark", pattern.remark, remark_specs, [](const RemarkSpec& spec) { return spec.id; });
+    find_row(table, "remark", pattern.remark, remark_specs, [](const RemarkSpec& spec) { return spec.id; });
   check_example(table, message);
   return message;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t max_line_bytes = 512;  ///< bytes; a longer line is a list
 constexpr double granule = 512;              ///< bytes: PyTorch's allocator rounds every size to a multiple of it
 constexpr double page = 4096;                ///< bytes: psutil and the kernel count a process in pages
 
-using Words = std::vector<std::string_view>;
+using LowerWords = std::vector<std::string_view>;
 /// Words in a label and tokens in a line, to reserve memory.
 constexpr std::size_t typical_words = 8, typical_tokens = 64;
 
@@ -30,9 +30,9 @@ double compute_quantum(double factor, int decimals) {
 }
 
 /// The words before a number, back to whatever separates them from the rest of the line.
-struct Phrase {
-  Words words;  ///< all words in lower case, without units
-  Words identifiers;
+struct NumberPhrase {
+  LowerWords words;  ///< all words in lower case, without units
+  LowerWords identifiers;
   std::string_view unit;
   std::optional<int> device;
   std::size_t device_at = FreeformValue::none;
@@ -106,12 +106,12 @@ class FreeformReader {
   std::optional<Unit> unit_after(std::size_t n) const {
     if (!is_word(n + 1)) return std::nullopt;
     if (is(n + 2, '/') && is_word(n + 3)) return std::nullopt;  // a rate
-    return unit_of(tokens_[n + 1].text, glued(n + 1));
+    return read_unit(tokens_[n + 1].text, glued(n + 1));
   }
 
   std::optional<std::size_t> find_moment_start(std::size_t end) const;
-  Phrase find_phrase(std::size_t n) const;
-  const Phrase& phrase_before(std::size_t n) {
+  NumberPhrase find_phrase(std::size_t n) const;
+  const NumberPhrase& phrase_before(std::size_t n) {
     const auto found = std::find_if(phrases_.begin(), phrases_.end(), [n](const auto& p) { return p.first == n; });
     return found != phrases_.end() ? found->second : phrases_.emplace_back(n, find_phrase(n)).second;
   }
@@ -123,24 +123,25 @@ class FreeformReader {
   std::optional<std::size_t> find_step_in_epoch(std::size_t n) const;
   void read_leading_step();
   void judge_line();
-  bool read_length(const Phrase& p, std::size_t n);
-  bool is_plausible(const Phrase& p, const Label& label, std::size_t n, bool of_total) const;
-  std::optional<Label> find_label(const Phrase& p, std::size_t n);
+  bool read_length(const NumberPhrase& p, std::size_t n);
+  bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const;
+  std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   void read_values();
   void resolve_unitless();
   void drop_ambiguous();
-  void add_value(const Phrase& phrase, const Label& label, const GaugeValue& number, const std::optional<Unit>& unit);
+  void add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number,
+                 const std::optional<Unit>& unit);
   void set_step(std::size_t step, std::optional<std::size_t> total);
   std::optional<Unit> infer_unit() const;
-  bool counts_bytes(const Phrase& p, const Label& label, std::size_t n) const;
-  bool read_share(const Phrase& p, std::size_t n, std::optional<int> device);
+  bool counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const;
+  bool read_share(const NumberPhrase& p, std::size_t n, std::optional<int> device);
 
   std::string_view line_;
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
-  std::deque<std::pair<std::size_t, Phrase>> phrases_;  ///< the phrase before each number, computed once
+  std::deque<std::pair<std::size_t, NumberPhrase>> phrases_;  ///< the phrase before each number, computed once
   FreeformLine out_;
   bool about_device_ = false;
   bool digits_matter_ = false;  ///< the result depends on digits beyond the value of their number
@@ -165,8 +166,8 @@ std::optional<std::size_t> FreeformReader::find_moment_start(std::size_t end) co
 
 /// Walks back from the number: separators, the unit of the label, a moment, then words, until something ends the
 /// label. Words before the first unknown one are identifiers only, not part of the label.
-Phrase FreeformReader::find_phrase(std::size_t n) const {
-  Phrase p;
+NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
+  NumberPhrase p;
   std::size_t i = n;
   const auto separator = [&](const Token& t) {
     return t.kind == Kind::mark && std::string_view(":=([{'\"~#").find(t.text[0]) != std::string_view::npos;
@@ -190,7 +191,7 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
   }
   p.first_token = i;
   p.words.reserve(typical_words), p.identifiers.reserve(typical_words);
-  Words words, kept;  // of one identifier
+  LowerWords words, kept;  // of one identifier
   words.reserve(typical_words), kept.reserve(typical_words);
   bool outside = false;
   while (i > 0 && p.identifiers.size() < max_label_words) {
@@ -215,7 +216,7 @@ Phrase FreeformReader::find_phrase(std::size_t n) const {
       --i;
       continue;
     }
-    if (i >= 2 && is_number(i - 2) && unit_of(t.text, glued(i - 1))) break;  // unit of the number before
+    if (i >= 2 && is_number(i - 2) && read_unit(t.text, glued(i - 1))) break;  // unit of the number before
     words.clear(), kept.clear();
     IdentifierWords identifier(t.text, t.name);
     while (const auto word = identifier.next()) words.push_back(*word);
@@ -247,7 +248,7 @@ void FreeformReader::read_bar() {
   for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
     if (!is_integer(i) || !is(i + 1, '/') || !is_integer(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
     if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
-    Words words;
+    LowerWords words;
     std::optional<std::size_t> epoch;
     for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
       if (is_word(k)) words.push_back(tokens_[k].name);
@@ -325,7 +326,7 @@ void FreeformReader::read_progress() {
       set_step(n, std::nullopt);
       continue;
     }
-    const Phrase& p = phrase_before(n);
+    const NumberPhrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     const std::string_view name = p.identifiers.back();
     if (p.identifiers.size() > 1 && is_no_step(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
@@ -369,13 +370,13 @@ void FreeformReader::judge_line() {
   for (std::size_t i = 0; i < std::min<std::size_t>(first, 6); ++i)
     out_.evaluation |= is_word(i) && names_evaluation(tokens_[i].name);
   if (first == tokens_.size() || is_prose() || !(out_.step || out_.epoch)) return;
-  const Phrase& p = phrase_before(first);
+  const NumberPhrase& p = phrase_before(first);
   const bool place = !p.identifiers.empty() && p.identifiers.size() <= 3 &&
                      (p.identifiers.back() == "epoch" || step_rank(p.identifiers.back()) > 0);
   out_.leads = place && (out_.total || first + 1 >= tokens_.size() || names_metrics());
 }
 
-void FreeformReader::add_value(const Phrase& phrase, const Label& label, const GaugeValue& number,
+void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number,
                                const std::optional<Unit>& unit) {
   Reading r;
   r.metric = label.metric;
@@ -395,7 +396,7 @@ void FreeformReader::add_value(const Phrase& phrase, const Label& label, const G
 }
 
 /// The sequence length of the step. It is no memory, but memory depends on it.
-bool FreeformReader::read_length(const Phrase& p, std::size_t n) {
+bool FreeformReader::read_length(const NumberPhrase& p, std::size_t n) {
   const std::string_view name = p.identifiers.back();
   if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !is_integer(n) || unit_after(n))
     return false;
@@ -412,7 +413,7 @@ bool FreeformReader::read_length(const Phrase& p, std::size_t n) {
 }
 
 /// A line without a step needs more evidence: its label itself must show a measurement.
-bool FreeformReader::is_plausible(const Phrase& p, const Label& label, std::size_t n, bool of_total) const {
+bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const {
   const std::string_view name = p.identifiers.back();
   const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
                        (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
@@ -446,7 +447,7 @@ std::optional<Unit> FreeformReader::unit_at(std::size_t n, GaugeValue& number, b
 }
 
 /// "GPU: 2.8/11.0 GB": two sizes after a device are its memory, although no word names memory.
-std::optional<Label> FreeformReader::find_label(const Phrase& p, std::size_t n) {
+std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size_t n) {
   auto label = read_label(p.words);
   // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": next to values of the GPU, this is the memory of the
   // process itself.
@@ -481,7 +482,7 @@ void FreeformReader::read_values() {
   });
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n) || is_argument(n)) continue;
-    const Phrase& p = phrase_before(n);
+    const NumberPhrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     if (is(n + 1, '%')) {
       if (read_share(p, n, device)) n += 3, digits_matter_ = true;
@@ -501,9 +502,9 @@ void FreeformReader::read_values() {
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);
-    if (!unit && !p.unit.empty()) unit = unit_of(p.unit, true);
+    if (!unit && !p.unit.empty()) unit = read_unit(p.unit, true);
     if (!is_plausible(p, *label, n, of_total)) continue;
-    Phrase phrase = p;
+    NumberPhrase phrase = p;
     if (!phrase.device) phrase.device = device, phrase.device_at = device_at;
     digits_matter_ |= !unit;  // the digits decide the unit
     const std::size_t kept = out_.values.size() + 1;
@@ -543,7 +544,7 @@ void FreeformReader::drop_ambiguous() {
 }
 
 /// "xpu memory at 45.2% of 11.93GB": a share, then its total.
-bool FreeformReader::read_share(const Phrase& p, std::size_t n, std::optional<int> device) {
+bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optional<int> device) {
   if (!is_word(n + 2) || tokens_[n + 2].text != "of" || !is_number(n + 3)) return false;
   const auto unit = unit_after(n + 3);
   if (!unit || p.words.empty() || p.rejected || !p.firm) return false;
@@ -552,7 +553,7 @@ bool FreeformReader::read_share(const Phrase& p, std::size_t n, std::optional<in
   GaugeValue number = tokens_[n].number;
   const double total = tokens_[n + 3].number.value * unit->bytes;
   if (!(number.value <= 100)) return false;
-  Phrase here = p;
+  NumberPhrase here = p;
   if (!here.device) here.device = device;
   add_value(here, *label, number, Unit{total / 100, unit->text, unit->ambiguous});
   return true;
@@ -560,7 +561,7 @@ bool FreeformReader::read_share(const Phrase& p, std::size_t n, std::optional<in
 
 /// A large integer without a unit is in bytes if it is a multiple of the allocation size: 512 bytes for a GPU, a page
 /// for a process. Most limits are such multiples, too, so the label must name the GPU or the process.
-bool FreeformReader::counts_bytes(const Phrase& p, const Label& label, std::size_t n) const {
+bool FreeformReader::counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const {
   const double value = tokens_[n].number.value;
   if (!is_integer(n) || value < 16 * static_cast<double>(MiB) || is_word(n + 1)) return false;
   const bool device = std::any_of(p.words.begin(), p.words.end(), [](std::string_view w) {

@@ -5,11 +5,11 @@
 namespace oomdoctor {
 namespace {
 
-using Number = std::optional<Bytes> Oom::*;
+using OomSize = std::optional<Bytes> Oom::*;
 
-constexpr std::array<Number, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
-                                        &Oom::process,     &Oom::allocated,     &Oom::reserved,
-                                        &Oom::unallocated, &Oom::private_pools, &Oom::limit};
+constexpr std::array<OomSize, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
+                                         &Oom::process,     &Oom::allocated,     &Oom::reserved,
+                                         &Oom::unallocated, &Oom::private_pools, &Oom::limit};
 
 /// True if the rounding intervals of both sizes overlap, or one is unknown.
 bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
@@ -84,13 +84,13 @@ bool may_be_same_memory(const Oom& a, const Oom& b) {
 }
 
 bool complement(const Oom& a, const Oom& b) {
-  for (const Number n : numbers)
+  for (const OomSize n : numbers)
     if (!agree(a.*n, b.*n)) return false;
   return true;
 }
 
 void fill_gaps(Oom& into, const Oom& from) {
-  for (const Number n : numbers)
+  for (const OomSize n : numbers)
     if (!(into.*n) || (from.*n && (from.*n)->slack < (into.*n)->slack && agree(into.*n, from.*n))) into.*n = from.*n;
   into.beyond_exabyte |= from.beyond_exabyte;
   if (into.process_name.empty()) into.process_name = from.process_name;

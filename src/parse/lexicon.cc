@@ -38,7 +38,7 @@ bool ends_clause(const Token& token) {
 
 }  // namespace
 
-bool Lexicon::Word::fits(std::string_view word) const {
+bool Lexicon::WordPattern::fits(std::string_view word) const {
   if (!open_front && !word.starts_with(parts.front())) return false;
   if (!open_back && !word.ends_with(parts.back())) return false;
   std::size_t at = 0;
@@ -60,8 +60,8 @@ Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
     if (name == "anchor") {
       // Anchors are in quotes because they may contain blanks.
       int part = 0;
-      split(rest, '"', [&](std::string_view text_of) {
-        if (part++ % 2 == 1) anchors_.emplace_back(text_of);
+      split(rest, '"', [&](std::string_view literal) {
+        if (part++ % 2 == 1) anchors_.emplace_back(literal);
       });
       return;
     }
@@ -74,16 +74,16 @@ Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
 }
 
 void Lexicon::add(Role role, std::string_view text) {
-  Phrase phrase;
+  PhraseElements phrase;
   split(text, ' ', [&](std::string_view part) {
     if (part.empty()) return;
-    Place& place = phrase.emplace_back();
+    PhraseElement& place = phrase.emplace_back();
     if (part.starts_with("...")) {
       place.gap = part == "..." ? short_gap : long_gap;
       return;
     }
     split(part, '|', [&](std::string_view word) {
-      Word& w = place.words.emplace_back();
+      WordPattern& w = place.words.emplace_back();
       w.open_front = word.starts_with('*');
       w.open_back = word.size() > 1 && word.ends_with('*');
       split(word.substr(w.open_front ? 1 : 0, word.size() - (w.open_front ? 1 : 0) - (w.open_back ? 1 : 0)), '*',
@@ -97,11 +97,12 @@ void Lexicon::add(Role role, std::string_view text) {
 
 /// The first phrase that fits wins. After a gap, the nearest word that fits is taken, without backtracking.
 std::optional<PhraseAt> Lexicon::match(Role role, std::span<const Token> tokens, std::size_t at) const {
-  const auto fits = [&](const Place& place, std::size_t i) {
+  const auto fits = [&](const PhraseElement& place, std::size_t i) {
     return i < tokens.size() && tokens[i].kind == Token::Kind::word &&
-           std::any_of(place.words.begin(), place.words.end(), [&](const Word& w) { return w.fits(tokens[i].name); });
+           std::any_of(place.words.begin(), place.words.end(),
+                       [&](const WordPattern& w) { return w.fits(tokens[i].name); });
   };
-  for (const Phrase& phrase : phrases_[static_cast<std::size_t>(role)]) {
+  for (const PhraseElements& phrase : phrases_[static_cast<std::size_t>(role)]) {
     std::size_t i = at;
     bool found = true;
     for (std::size_t k = 0; found && k < phrase.size(); ++k) {

@@ -61,22 +61,22 @@ class Lexicon {
   std::optional<PhraseAt> find(Role role, std::span<const Token> tokens, std::size_t from, std::size_t to) const;
 
  private:
-  struct Word {
+  struct WordPattern {
     std::vector<std::string> parts;              ///< the literals between the "*"
     bool open_front = false, open_back = false;  ///< begins or ends with "*"
     bool fits(std::string_view word) const;
   };
   /// One element of a phrase: alternative words, or a gap.
-  struct Place {
-    std::vector<Word> words;  ///< empty for a gap
+  struct PhraseElement {
+    std::vector<WordPattern> words;  ///< empty for a gap
     std::size_t gap = 0;      ///< max words in the gap
   };
-  using Phrase = std::vector<Place>;
+  using PhraseElements = std::vector<PhraseElement>;
 
   void add(Role role, std::string_view phrase);
 
   std::vector<std::string> anchors_;
-  std::vector<std::vector<Phrase>> phrases_;  ///< by role
+  std::vector<std::vector<PhraseElements>> phrases_;  ///< by role
 };
 
 /// The lexicon of the program. Never freed.

@@ -99,22 +99,22 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
 }
 
 std::optional<Metric> find_metric(std::string_view name) {
-  struct Entry {
+  struct NamedMetric {
     std::string_view name;
     Metric metric;
   };
-  static constexpr std::array<Entry, 12> names{{{"allocated", Metric::allocated},
-                                                {"reserved", Metric::reserved},
-                                                {"max_allocated", Metric::max_allocated},
-                                                {"max_reserved", Metric::max_reserved},
-                                                {"active", Metric::active},
-                                                {"used", Metric::used},
-                                                {"free", Metric::free},
-                                                {"memory", Metric::memory},
-                                                {"host_rss", Metric::host_rss},
-                                                {"host_used", Metric::host_used},
-                                                {"host_available", Metric::host_available},
-                                                {"utilization", Metric::utilization}}};
+  static constexpr std::array<NamedMetric, 12> names{{{"allocated", Metric::allocated},
+                                                      {"reserved", Metric::reserved},
+                                                      {"max_allocated", Metric::max_allocated},
+                                                      {"max_reserved", Metric::max_reserved},
+                                                      {"active", Metric::active},
+                                                      {"used", Metric::used},
+                                                      {"free", Metric::free},
+                                                      {"memory", Metric::memory},
+                                                      {"host_rss", Metric::host_rss},
+                                                      {"host_used", Metric::host_used},
+                                                      {"host_available", Metric::host_available},
+                                                      {"utilization", Metric::utilization}}};
   for (const auto& e : names)
     if (e.name == name) return e.metric;
   return std::nullopt;
@@ -128,7 +128,7 @@ std::span<const std::string_view> number_names() {
   return names;
 }
 
-std::vector<std::string_view> names_of(const LineFormat& gauge) {
+std::vector<std::string_view> list_names(const LineFormat& gauge) {
   std::vector<std::string_view> names;
   for (const NamedGroup& group : named_groups(gauge.regex)) names.push_back(group.name);
   for (std::size_t at = gauge.form.find('{'); at != std::string_view::npos; at = gauge.form.find('{', at + 1))
@@ -176,14 +176,15 @@ CompiledLineFormat::CompiledLineFormat(const LineFormat& gauge) : gauge_(&gauge)
 }
 
 std::uint32_t CompiledLineFormat::add_number(std::string_view name) {
-  using Kind = GaugeNumber::Kind;
-  static constexpr std::array<std::pair<std::string_view, Kind>, 7> kind_names{{{"step", Kind::step},
-                                                                                {"epoch", Kind::epoch},
-                                                                                {"epoch0", Kind::epoch0},
-                                                                                {"total", Kind::total},
-                                                                                {"rank", Kind::rank},
-                                                                                {"device", Kind::device},
-                                                                                {"percent", Kind::percent}}};
+  using NumberKind = GaugeNumber::NumberKind;
+  static constexpr std::array<std::pair<std::string_view, NumberKind>, 7> kind_names{
+      {{"step", NumberKind::step},
+       {"epoch", NumberKind::epoch},
+       {"epoch0", NumberKind::epoch0},
+       {"total", NumberKind::total},
+       {"rank", NumberKind::rank},
+       {"device", NumberKind::device},
+       {"percent", NumberKind::percent}}};
   for (std::uint32_t i = 0; i < numbers_.size(); ++i)
     if (numbers_[i].name == name) return i;  // used by several choices
   GaugeNumber number;
@@ -191,7 +192,7 @@ std::uint32_t CompiledLineFormat::add_number(std::string_view name) {
   for (const auto& [known, kind] : kind_names)
     if (known == name) number.kind = kind;
   if (const auto metric = find_metric(name)) {
-    number.kind = Kind::memory;
+    number.kind = NumberKind::memory;
     number.reading.metric = *metric;
     const bool maximum = metric == Metric::max_allocated || metric == Metric::max_reserved;
     number.reading.kind = maximum ? gauge_->maxima : gauge_->current;
@@ -202,25 +203,25 @@ std::uint32_t CompiledLineFormat::add_number(std::string_view name) {
   return static_cast<std::uint32_t>(numbers_.size() - 1);
 }
 
-void CompiledLineFormat::add_piece(std::string_view& form, Pieces& pieces) {
+void CompiledLineFormat::add_piece(std::string_view& form, FormPieces& pieces) {
   if (form[0] == '~') {
-    pieces.push_back({Piece::Kind::anything, {}, 0});
+    pieces.push_back({FormPiece::PieceKind::anything, {}, 0});
     form.remove_prefix(1);
   } else if (form[0] == '{') {
     const std::size_t close = form.find('}');
     const std::string_view name = form.substr(1, close - 1);
-    pieces.push_back({Piece::Kind::number, name, add_number(name)});
+    pieces.push_back({FormPiece::PieceKind::number, name, add_number(name)});
     form.remove_prefix(close + 1);
   } else {
     const std::string_view text = form.substr(0, form.find_first_of("{~<"));
-    const bool redundant = !pieces.empty() && pieces.back().kind == Piece::Kind::anything &&
+    const bool redundant = !pieces.empty() && pieces.back().kind == FormPiece::PieceKind::anything &&
                            text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks, too
-    if (!redundant) pieces.push_back({Piece::Kind::text, text, 0});
+    if (!redundant) pieces.push_back({FormPiece::PieceKind::text, text, 0});
     form.remove_prefix(text.size());
   }
 }
 
-void CompiledLineFormat::add_choices(std::string_view form, Pieces pieces) {
+void CompiledLineFormat::add_choices(std::string_view form, FormPieces pieces) {
   while (!form.empty()) {
     if (form[0] != '<') {
       add_piece(form, pieces);
@@ -229,7 +230,7 @@ void CompiledLineFormat::add_choices(std::string_view form, Pieces pieces) {
     const std::size_t close = form.find('>');
     std::string_view part = form.substr(1, close - 1);
     const std::string_view rest = form.substr(close + 1);
-    Pieces with_part = pieces;
+    FormPieces with_part = pieces;
     while (!part.empty()) add_piece(part, with_part);
     add_choices(rest, std::move(with_part));
     return add_choices(rest, std::move(pieces));
@@ -239,9 +240,10 @@ void CompiledLineFormat::add_choices(std::string_view form, Pieces pieces) {
 
 bool CompiledLineFormat::digits_are_numbers() const {
   if (regex_) return oomdoctor::digits_are_numbers(gauge_->regex);
-  for (const Pieces& pieces : choices_)
-    for (const Piece& piece : pieces)
-      if (piece.kind == Piece::Kind::text && std::any_of(piece.text.begin(), piece.text.end(), is_digit)) return false;
+  for (const FormPieces& pieces : choices_)
+    for (const FormPiece& piece : pieces)
+      if (piece.kind == FormPiece::PieceKind::text && std::any_of(piece.text.begin(), piece.text.end(), is_digit))
+        return false;
   return true;
 }
 
@@ -265,17 +267,17 @@ FormEnd CompiledLineFormat::read_regex(std::string_view line, std::size_t from, 
   return {Search::found, captures.end};
 }
 
-bool CompiledLineFormat::read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
+bool CompiledLineFormat::read_pieces(const FormPieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
                                      std::vector<GaugeValue>& values, std::size_t& end, int& budget) {
   for (; piece < pieces.size(); ++piece) {
-    const Piece& p = pieces[piece];
-    if (p.kind == Piece::Kind::number) {
+    const FormPiece& p = pieces[piece];
+    if (p.kind == FormPiece::PieceKind::number) {
       at = skip_blanks(line, at);
       auto number = read_number(line, at);
       if (!number) return false;
       number->number = p.number;
       values.push_back(*number);
-    } else if (p.kind == Piece::Kind::text) {
+    } else if (p.kind == FormPiece::PieceKind::text) {
       at = match_text(line, at, p.text);
       if (at == std::string_view::npos) return false;
     } else if (piece + 1 == pieces.size()) {
@@ -284,7 +286,7 @@ bool CompiledLineFormat::read_pieces(const Pieces& pieces, std::string_view line
       const std::size_t kept = values.size();
       const std::string_view next = pieces[piece + 1].text;
       for (; at <= line.size() && --budget > 0; ++at) {
-        if (pieces[piece + 1].kind == Piece::Kind::text) {
+        if (pieces[piece + 1].kind == FormPiece::PieceKind::text) {
           const std::size_t lead = next.find_first_not_of(' ');
           const std::string_view word = next.substr(lead, next.substr(lead).find(' '));
           at = line.find(word, at);
@@ -308,20 +310,21 @@ bool CompiledLineFormat::read_pieces(const Pieces& pieces, std::string_view line
   return true;
 }
 
-std::optional<CompiledLineFormat::Place> CompiledLineFormat::find(const Pieces& pieces, std::string_view line,
-                                                                  std::size_t from, std::vector<GaugeValue>& values) {
+std::optional<CompiledLineFormat::FormMatch> CompiledLineFormat::find(const FormPieces& pieces, std::string_view line,
+                                                                      std::size_t from,
+                                                                      std::vector<GaugeValue>& values) {
   values.clear();
   std::size_t end = 0;
   int budget = max_tries;
-  const Piece& first = pieces.front();
-  if (first.kind != Piece::Kind::text)
-    return read_pieces(pieces, line, from, 0, values, end, budget) ? std::optional(Place{from, end}) : std::nullopt;
+  const FormPiece& first = pieces.front();
+  if (first.kind != FormPiece::PieceKind::text)
+    return read_pieces(pieces, line, from, 0, values, end, budget) ? std::optional(FormMatch{from, end}) : std::nullopt;
   const std::string_view word = first.text.substr(0, first.text.find(' '));
   for (int tries = 0; tries < 16; ++tries) {
     from = line.find(word, from);
     if (from == std::string_view::npos) return std::nullopt;
     values.clear();
-    if (read_pieces(pieces, line, from, 0, values, end, budget)) return Place{from, end};
+    if (read_pieces(pieces, line, from, 0, values, end, budget)) return FormMatch{from, end};
     ++from;
   }
   return std::nullopt;
@@ -329,9 +332,9 @@ std::optional<CompiledLineFormat::Place> CompiledLineFormat::find(const Pieces& 
 
 FormEnd CompiledLineFormat::read(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const {
   if (regex_) return read_regex(line, from, values);
-  std::optional<Place> best;
+  std::optional<FormMatch> best;
   std::vector<GaugeValue> these;
-  for (const Pieces& pieces : choices_) {
+  for (const FormPieces& pieces : choices_) {
     const auto place = find(pieces, line, from, these);
     if (!place || (best && place->begin >= best->begin)) continue;
     best = place;

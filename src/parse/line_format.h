@@ -24,7 +24,7 @@ struct GaugeValue {
 
 /// The meaning of a number in a form.
 struct GaugeNumber {
-  enum class Kind { step, epoch, epoch0, total, rank, device, skip, percent, memory } kind = Kind::skip;
+  enum class NumberKind { step, epoch, epoch0, total, rank, device, skip, percent, memory } kind = NumberKind::skip;
   std::string_view name;  ///< as written in the form
   Reading reading;        ///< for memory: everything but value and quantum
 };
@@ -65,26 +65,26 @@ class CompiledLineFormat {
   bool digits_are_numbers() const;
 
  private:
-  struct Piece {
-    enum class Kind { text, number, anything } kind;
+  struct FormPiece {
+    enum class PieceKind { text, number, anything } kind;
     std::string_view text;     ///< the literal, or the name of the number
     std::uint32_t number = 0;  ///< index into numbers()
   };
-  using Pieces = std::vector<Piece>;
-  struct Place {
+  using FormPieces = std::vector<FormPiece>;
+  struct FormMatch {
     std::size_t begin, end;
   };
   std::uint32_t add_number(std::string_view name);
-  void add_piece(std::string_view& form, Pieces& pieces);
-  void add_choices(std::string_view form, Pieces pieces);
+  void add_piece(std::string_view& form, FormPieces& pieces);
+  void add_choices(std::string_view form, FormPieces pieces);
   FormEnd read_regex(std::string_view line, std::size_t from, std::vector<GaugeValue>& values) const;
-  static std::optional<Place> find(const Pieces& pieces, std::string_view line, std::size_t from,
-                                   std::vector<GaugeValue>& values);
-  static bool read_pieces(const Pieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
+  static std::optional<FormMatch> find(const FormPieces& pieces, std::string_view line, std::size_t from,
+                                       std::vector<GaugeValue>& values);
+  static bool read_pieces(const FormPieces& pieces, std::string_view line, std::size_t at, std::size_t piece,
                           std::vector<GaugeValue>& values, std::size_t& end, int& budget);
 
   const LineFormat* gauge_;
-  std::vector<Pieces> choices_;
+  std::vector<FormPieces> choices_;
   std::vector<GaugeNumber> numbers_;
   std::unique_ptr<Regex> regex_;
   std::vector<NamedGroup> groups_;  ///< parallel to numbers_
@@ -100,6 +100,6 @@ std::optional<Metric> find_metric(std::string_view name);
 /// All names that a number in a user's format may have. Names of sizes are in the format's unit.
 std::span<const std::string_view> number_names();
 /// The names in a gauge, in the order of its form or regex.
-std::vector<std::string_view> names_of(const LineFormat& gauge);
+std::vector<std::string_view> list_names(const LineFormat& gauge);
 
 }  // namespace oomdoctor

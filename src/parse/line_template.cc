@@ -66,7 +66,7 @@ void join_step(BlockMatches& out, std::size_t first) {
   if (out.all.size() != first + 1 || !is_step(out.all.back())) return;
   LineMatch found = std::move(out.all.back());
   out.all.pop_back();
-  const FreeformLine& printed = out.printed_of(found);
+  const FreeformLine& printed = out.fill_printed(found);
   const i64 step = whole_number(*printed.step);
   if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, printed.epoch);
   StepRun& run = out.runs.emplace_back();
@@ -128,7 +128,7 @@ LineTemplate make_template(const Line& line, std::span<const CompiledFormat* con
     match.again = f.again;
     const auto add_number = [&](std::uint32_t number, std::size_t at) {
       match.numbers.push_back(
-          {number, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
+          {number, static_cast<std::uint32_t>(at), runs != nullptr ? runs->find_place(at) : FormPlace{}});
     };
     for (const GaugeValue& value : all.values_of(f)) add_number(value.number, value.at);
     if (f.printed != nullptr) {

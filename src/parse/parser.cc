@@ -39,7 +39,7 @@ std::string kind_words(SeriesKind kind) {
 /// "gauge", "running maximum", or both if a form has current values and maxima; "step" without memory values.
 std::string kind_text(const LineFormat& gauge) {
   bool maxima = false, current = false;
-  for (const std::string_view name : names_of(gauge))
+  for (const std::string_view name : list_names(gauge))
     if (find_metric(name)) (name.starts_with("max_") ? maxima : current) = true;
   if (!maxima && !current) return "step";
   if (!maxima) return kind_words(gauge.current);
@@ -96,7 +96,7 @@ MemorySummary summarise_memory(const Scanner& scanner, const std::string& exampl
 }
 
 bool reads_memory(const LineFormat& gauge) {
-  const auto names = names_of(gauge);
+  const auto names = list_names(gauge);
   return std::any_of(names.begin(), names.end(), [](std::string_view name) { return find_metric(name).has_value(); });
 }
 

@@ -15,7 +15,8 @@ bool RecordedRows::read(std::string_view line) {
 void RecordedRows::emit(std::size_t i, std::any&, EventSink& sink) {
   for (std::size_t k = i == 0 ? 0 : ends_[i - 1]; k < ends_[i]; ++k) {
     if (const auto* where = std::get_if<Origin>(&said_[k])) sink.at(*where);
-    if (const auto* value = std::get_if<Value>(&said_[k])) sink.reading(value->reading, value->step, value->time);
+    if (const auto* value = std::get_if<RecordedReading>(&said_[k]))
+      sink.reading(value->reading, value->step, value->time);
     if (const auto* step = std::get_if<Step>(&said_[k])) sink.step(*step);
     if (const auto* lost = std::get_if<LostEvidence>(&said_[k])) sink.lost(*lost);
     if (const auto* setting = std::get_if<Setting>(&said_[k])) sink.setting(setting->name, setting->value);

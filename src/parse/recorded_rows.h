@@ -15,23 +15,23 @@ namespace oomdoctor {
 class RecordedRows final : public Rows, private EventSink {
  public:
   /// Reads one row and reports its events to `sink`; returns false if the line is no row.
-  using Row = bool (*)(std::string_view line, const Layout& layout, EventSink& sink);
+  using RowReader = bool (*)(std::string_view line, const Layout& layout, EventSink& sink);
 
-  RecordedRows(Row row, const Layout& layout) : row_(row), layout_(layout) {}
+  RecordedRows(RowReader row, const Layout& layout) : row_(row), layout_(layout) {}
 
   bool read(std::string_view line) override;
   void emit(std::size_t i, std::any& memory, EventSink& sink) override;
 
  private:
-  struct Value {
+  struct RecordedReading {
     Reading reading;
     std::optional<double> step, time;
   };
-  using Said = std::variant<Origin, Value, Step, Setting, LostEvidence>;
+  using Said = std::variant<Origin, RecordedReading, Step, Setting, LostEvidence>;
 
   void at(const Origin& where) override { said_.emplace_back(where); }
   void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override {
-    said_.emplace_back(Value{reading, step, time});
+    said_.emplace_back(RecordedReading{reading, step, time});
   }
   void step(const Step& step) override { said_.emplace_back(step); }
   void setting(std::string_view name, std::string_view value) override {
@@ -44,14 +44,14 @@ class RecordedRows final : public Rows, private EventSink {
   void remark(std::string_view, std::optional<double>) override {}
   void claim_through(i64) override {}
 
-  Row row_;
+  RowReader row_;
   const Layout& layout_;
   std::vector<Said> said_;
   std::vector<std::size_t> ends_;  ///< for each row, the end of its events in `said_`
 };
 
 /// Makes such rows; for Table::rows.
-template <RecordedRows::Row row>
+template <RecordedRows::RowReader row>
 std::unique_ptr<Rows> recorded_rows(const Layout& layout) {
   return std::make_unique<RecordedRows>(row, layout);
 }

@@ -20,8 +20,9 @@ std::string_view front_of(const Evidence& evidence) {
 /// True if the step rose after the failure. With a traceback, the last redraw of the bar does not count.
 bool stepped_after(const Incident& incident, const IncidentContext& context) {
   if (!context.progress || incident.oom.kind == OomKind::host) return false;
-  const i64 min_advances = context.advances + (incident.oom.frames.empty() ? 0 : redraws);
-  return context.progress->advances > min_advances && context.progress->line.evidence->span.first_line > context.line;
+  const i64 advances_before = context.advances + (incident.oom.frames.empty() ? 0 : redraws);
+  return context.progress->advances > advances_before &&
+         context.progress->line.evidence->span.first_line > context.line;
 }
 
 /// A program that logs a failure as a warning and survives it does so the next time, too. Without this, the last
@@ -43,7 +44,7 @@ void Recovery::remark(const CurrentLine& here, std::string_view id, int ended) {
     signs_.push_back({here.number(), here.claimed_through(), here.stream(), ended, std::string(id), here.evidence()});
 }
 
-bool Recovery::shows(const Sign& sign, const Incident& incident, const IncidentContext& context) {
+bool Recovery::shows(const SurvivalSign& sign, const Incident& incident, const IncidentContext& context) {
   const i64 distance = sign.line - context.line;
   // The remark is about a failure above it, or printed with it. It is never about the next failure.
   if (sign.id.starts_with("handled/"))
@@ -61,7 +62,7 @@ void Recovery::mark(std::vector<Incident>& incidents, const std::vector<Incident
   };
   for (std::size_t i = 0; i < incidents.size(); ++i) {
     Incident& incident = incidents[i];
-    for (const Sign& sign : signs_)
+    for (const SurvivalSign& sign : signs_)
       if (!incident.handled && shows(sign, incident, contexts[i])) mark_handled(incident, sign.evidence);
     if (!incident.handled && stepped_after(incident, contexts[i]))
       mark_handled(incident, contexts[i].progress->line.evidence);

@@ -31,7 +31,7 @@ class Recovery {
   void mark(std::vector<Incident>& incidents, const std::vector<IncidentContext>& contexts) const;
 
  private:
-  struct Sign {
+  struct SurvivalSign {
     i64 line;
     i64 through;  ///< last line that the parser read with it
     StreamId stream;
@@ -39,9 +39,9 @@ class Recovery {
     std::string id;
     Evidence evidence;
   };
-  static bool shows(const Sign& sign, const Incident& incident, const IncidentContext& context);
+  static bool shows(const SurvivalSign& sign, const Incident& incident, const IncidentContext& context);
 
-  std::vector<Sign> signs_;
+  std::vector<SurvivalSign> signs_;
 };
 
 }  // namespace oomdoctor

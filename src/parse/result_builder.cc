@@ -88,8 +88,8 @@ Event ResultBuilder::event_here() {
   e.origin = here_.origin();
   e.when.order = here_.number();
   e.when.time = last_time_;
-  const RunTracker::Stream* own = runs_.find_stream(here_.stream());
-  const RunTracker::Stream* stream = own != nullptr ? own : runs_.find_stream({});
+  const RunTracker::StreamState* own = runs_.find_stream(here_.stream());
+  const RunTracker::StreamState* stream = own != nullptr ? own : runs_.find_stream({});
   if (stream != nullptr) {
     e.when.step = stream->step;
     e.when.epoch = stream->epoch;
@@ -108,7 +108,7 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
                            ((is_general_form(old.oom) || is_general_form(now)) && may_be_same_memory(old.oom, now));
   if (!same_memory) return false;
   if (!agrees(old.origin.rank, here_.origin().rank) || !agrees(old.origin.device, here_.origin().device)) return false;
-  const RunTracker::Stream* stream = runs_.find_stream(context.stream);
+  const RunTracker::StreamState* stream = runs_.find_stream(context.stream);
   if (stream != nullptr && stream->advances > context.advances) return false;
   const std::string_view test = failed_test(here_.ref().line.body());
   if (!test.empty() && !context.test.empty() && test != context.test) return false;

@@ -19,7 +19,7 @@ bool begins_to_load(std::string_view line) {
 
 }  // namespace
 
-RunTracker::Stream& RunTracker::stream(const CurrentLine& here) {
+RunTracker::StreamState& RunTracker::stream(const CurrentLine& here) {
   const StreamId id = here.stream();
   if (stream_ == nullptr || stream_id_ != id) {
     stream_id_ = id;
@@ -28,7 +28,7 @@ RunTracker::Stream& RunTracker::stream(const CurrentLine& here) {
   return *stream_;
 }
 
-const RunTracker::Stream* RunTracker::find_stream(const StreamId& id) const {
+const RunTracker::StreamState* RunTracker::find_stream(const StreamId& id) const {
   const auto found = streams_.find(id);
   return found == streams_.end() ? nullptr : &found->second;
 }
@@ -60,7 +60,7 @@ void RunTracker::end_at(const CurrentLine& here, bool exited, bool of_job) {
 }
 
 /// All ranks print the same steps. Each step counts once, for the rank that reaches it first.
-bool RunTracker::advances_ranks(const Stream& stream, const CurrentLine& here, i64 step) {
+bool RunTracker::advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step) {
   if (!here.origin().rank) return true;
   const bool fell = stream.step && step < *stream.step;
   const bool first_to_fall = fell && furthest_ && *furthest_ >= *stream.step;
@@ -81,7 +81,7 @@ void RunTracker::time(double time) {
 }
 
 void RunTracker::step(const CurrentLine& here, const Step& s) {
-  const Stream* known = find_stream(here.stream());
+  const StreamState* known = find_stream(here.stream());
   const bool counted = known != nullptr && known->step;
   if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
     begin_run(here);
@@ -92,7 +92,7 @@ void RunTracker::step(const CurrentLine& here, const Step& s) {
     else if (counted && here.stream() == end_->stream)
       end_.reset();  // the program continued
   }
-  Stream& stream = this->stream(here);
+  StreamState& stream = this->stream(here);
   if (s.epoch) stream.epoch = s.epoch;
   if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
   last_progress_.line = &here.ref();
@@ -106,7 +106,7 @@ void RunTracker::step(const CurrentLine& here, const Step& s) {
 }
 
 void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
-  Stream& stream = this->stream(here);
+  StreamState& stream = this->stream(here);
   if (run.epoch) stream.epoch = run.epoch;
   result_.progress_lines += run.changes;
   last_progress_.line = &run.last;
@@ -116,7 +116,7 @@ void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
 }
 
 /// The stream's step rose `times` times, the last time in `line`.
-void RunTracker::advance(Stream& stream, const CurrentLine& here, i64 times, const LineRef& line) {
+void RunTracker::advance(StreamState& stream, const CurrentLine& here, i64 times, const LineRef& line) {
   stream.advances += times;
   if (place_.saving) place_.saved = std::exchange(place_.saving, std::nullopt);
   if (stream.run != ended_) {

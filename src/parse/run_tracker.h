@@ -23,7 +23,7 @@ struct StreamProgress {
 class RunTracker {
  public:
   /// The state of one stream.
-  struct Stream {
+  struct StreamState {
     std::optional<i64> step;
     i64 advances = 0;
     std::optional<double> epoch;
@@ -51,9 +51,9 @@ class RunTracker {
   void died(const CurrentLine& here) { end_at(here, false, false); }
 
   /// The stream of the line; a new one if it is the first line of its stream.
-  Stream& stream(const CurrentLine& here);
+  StreamState& stream(const CurrentLine& here);
   /// Null for a stream without a line that counts.
-  const Stream* find_stream(const StreamId& id) const;
+  const StreamState* find_stream(const StreamId& id) const;
   /// Of a stream in the current run; null if it made no step in it.
   const StreamProgress* find_progress(const StreamId& id) const;
   /// How often the job ended or resumed. Progress after that belongs to another process.
@@ -83,17 +83,17 @@ class RunTracker {
   };
 
   void end_at(const CurrentLine& here, bool exited, bool of_job);
-  void advance(Stream& stream, const CurrentLine& here, i64 times, const LineRef& line);
-  bool advances_ranks(const Stream& stream, const CurrentLine& here, i64 step);
+  void advance(StreamState& stream, const CurrentLine& here, i64 times, const LineRef& line);
+  bool advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step);
   bool starts_anew() const;
   void end_run();
   void begin_run(const CurrentLine& here);
 
   ScanResult& result_;
   std::function<void()> before_end_;
-  std::map<StreamId, Stream> streams_;
+  std::map<StreamId, StreamState> streams_;
   StreamId stream_id_;                           ///< key of stream_
-  Stream* stream_ = nullptr;                     ///< the stream used last
+  StreamState* stream_ = nullptr;                ///< the stream used last
   std::map<StreamId, StreamProgress> progress_;  ///< in the current run
   LatestLine last_progress_;
   int ended_ = 0;

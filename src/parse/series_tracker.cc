@@ -14,7 +14,7 @@ constexpr double day = 86400;                                 ///< seconds
 
 }  // namespace
 
-std::size_t SeriesTracker::hash_of(const Id& id) {
+std::size_t SeriesTracker::compute_hash(const Id& id) {
   const std::hash<std::string_view> text;
   std::size_t all = static_cast<std::size_t>(id.metric);
   for (const std::size_t one :
@@ -25,7 +25,7 @@ std::size_t SeriesTracker::hash_of(const Id& id) {
 }
 
 /// The index only has to spread well. The caller compares the id.
-SeriesTracker::State*& SeriesTracker::cached(const Id& id, std::string_view reader) {
+SeriesTracker::SeriesState*& SeriesTracker::cached(const Id& id, std::string_view reader) {
   const auto address = reinterpret_cast<std::uintptr_t>(reader.data());
   const std::size_t place = (address * 31 + values_of_line_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
                              static_cast<std::size_t>(id.device.value_or(0)) * 13) *
@@ -33,17 +33,17 @@ SeriesTracker::State*& SeriesTracker::cached(const Id& id, std::string_view read
   return cache_[(place >> 32) % cache_.size()];
 }
 
-SeriesTracker::State* SeriesTracker::find(const Id& id) {
-  const auto [from, to] = by_hash_.equal_range(hash_of(id));
+SeriesTracker::SeriesState* SeriesTracker::find(const Id& id) {
+  const auto [from, to] = by_hash_.equal_range(compute_hash(id));
   for (auto it = from; it != to; ++it)
     if (states_[it->second].id == id) return &states_[it->second];
   return nullptr;
 }
 
-SeriesTracker::State& SeriesTracker::add_series(const Id& id, const CurrentLine& here, const Reading& r, bool has_step,
-                                                bool has_time) {
-  by_hash_.emplace(hash_of(id), states_.size());
-  State& state = states_.emplace_back();
+SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const CurrentLine& here, const Reading& r,
+                                                      bool has_step, bool has_time) {
+  by_hash_.emplace(compute_hash(id), states_.size());
+  SeriesState& state = states_.emplace_back();
   state.index = result_.series.size();
   state.counter = id.counter;
   state.label = id.label;
@@ -67,13 +67,13 @@ SeriesTracker::State& SeriesTracker::add_series(const Id& id, const CurrentLine&
 
 /// Counts series, not values. Stops at the limit, so that hostile input cannot grow the set.
 void SeriesTracker::count_excess(const Id& id) {
-  if (left_out_.size() < ScanLimits::series) left_out_.insert(hash_of(id));
+  if (left_out_.size() < ScanLimits::series) left_out_.insert(compute_hash(id));
   result_.more_series = static_cast<i64>(left_out_.size());
 }
 
 /// The step if the series has steps, else the seconds since the first value, else the index. A value without its own
 /// step lies at the latest step of its stream. A clock without a date that falls back has passed midnight.
-double SeriesTracker::find_x(State& state, std::optional<double> step, std::optional<double> time,
+double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std::optional<double> time,
                              std::optional<i64> stream_step) const {
   const Series& series = result_.series[state.index];
   if (series.has_steps) {
@@ -97,17 +97,17 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional
   const std::string_view reader = here.ref().reader;
   const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
   const Id id{r.metric, here.stream(), here.origin().device, counter, r.label, r.phase};
-  State*& place = cached(id, reader);
+  SeriesState*& place = cached(id, reader);
   ++values_of_line_;
   if (place == nullptr || place->id != id) {
-    State* state = find(id);
+    SeriesState* state = find(id);
     if (state == nullptr) {
       if (states_.size() >= ScanLimits::series) return count_excess(id);
       state = &add_series(id, here, r, step || stream_step, time.has_value());
     }
     place = state;
   }
-  State& state = *place;
+  SeriesState& state = *place;
   Series& series = result_.series[state.index];
   double x = find_x(state, step, time, stream_step);
   if (!(std::abs(x) <= max_x)) x = series.last_x;
@@ -133,11 +133,11 @@ void SeriesTracker::thin() {
 }
 
 void SeriesTracker::end_block() {
-  for (State& state : states_) state.last.settle();
+  for (SeriesState& state : states_) state.last.settle();
 }
 
 void SeriesTracker::finish() {
-  for (const State& state : states_)
+  for (const SeriesState& state : states_)
     if (state.last.evidence) result_.series[state.index].last_evidence = *state.last.evidence;
 }
 

@@ -48,7 +48,7 @@ class SeriesTracker {
              same(label, o.label) && same(phase, o.phase);
     }
   };
-  struct State {
+  struct SeriesState {
     std::size_t index = 0;  ///< in ScanResult::series
     Id id;                  ///< its views point into the strings below
     std::string counter, label, phase;
@@ -56,23 +56,23 @@ class SeriesTracker {
     std::optional<double> t0;  ///< time of the first value, in seconds; x counts from it
     double last_time = 0;
   };
-  static std::size_t hash_of(const Id& id);
-  State*& cached(const Id& id, std::string_view reader);
-  State* find(const Id& id);
-  State& add_series(const Id& id, const CurrentLine& here, const Reading& reading, bool has_step, bool has_time);
+  static std::size_t compute_hash(const Id& id);
+  SeriesState*& cached(const Id& id, std::string_view reader);
+  SeriesState* find(const Id& id);
+  SeriesState& add_series(const Id& id, const CurrentLine& here, const Reading& reading, bool has_step, bool has_time);
   void count_excess(const Id& id);
-  double find_x(State& state, std::optional<double> step, std::optional<double> time,
+  double find_x(SeriesState& state, std::optional<double> step, std::optional<double> time,
                 std::optional<i64> stream_step) const;
   void thin();
 
   ScanResult& result_;
-  std::deque<State> states_;  ///< same indices as ScanResult::series
+  std::deque<SeriesState> states_;  ///< same indices as ScanResult::series
   std::unordered_multimap<std::size_t, std::size_t> by_hash_;
   std::unordered_set<std::size_t> left_out_;  ///< hashes of series beyond the limit
   std::size_t buckets_ = 0;                   ///< of all series together
   /// A cache in front of by_hash_, indexed by parser, stream, device and position of the value in its line. A look-up
   /// by hash takes longer.
-  std::array<State*, 256> cache_{};
+  std::array<SeriesState*, 256> cache_{};
   std::size_t values_of_line_ = 0;
 };
 

@@ -86,7 +86,7 @@ std::optional<int> device_in(const Sentence& sentence) {
     if (k >= sentence.size() || sentence[k].kind != Token::Kind::number || sentence[k].end - sentence[k].begin > 2)
       continue;
     const bool size =
-        k + 1 < sentence.size() && sentence[k + 1].kind == Token::Kind::word && unit_of(sentence[k + 1].text, false);
+        k + 1 < sentence.size() && sentence[k + 1].kind == Token::Kind::word && read_unit(sentence[k + 1].text, false);
     if (sentence[k].number.decimals == 0 && !size) return static_cast<int>(sentence[k].number.value);
   }
   return std::nullopt;

@@ -46,10 +46,10 @@ void LookUpChances::count(bool found) {
 }
 
 /// Linear probing; always ends, because half of the slots stay free.
-TemplateCache::Slot& TemplateCache::slot(const Key& key) {
+TemplateCache::CacheSlot& TemplateCache::slot(const Key& key) {
   const std::size_t last = slots_.size() - 1;
   for (std::size_t i = key.hash.first & last;; i = (i + 1) & last) {
-    const Slot& slot = slots_[i];
+    const CacheSlot& slot = slots_[i];
     if (slot.shape == nullptr || (slot.key.hash == key.hash && is_same_but_digits(slot.key.text, key.text)))
       return slots_[i];
   }
@@ -58,7 +58,7 @@ TemplateCache::Slot& TemplateCache::slot(const Key& key) {
 void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form) {
   if (!has_slots()) return;
   if (2 * used_ >= slots_.size()) grow();
-  Slot& free = slot(key);
+  CacheSlot& free = slot(key);
   if (free.shape != nullptr) return;
   free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form, raw_ && shape->anchors_fixed};
   text_bytes_ += key.text.size();
@@ -66,8 +66,9 @@ void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form
 }
 
 void TemplateCache::grow() {
-  std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::min(growth * slots_.size(), max_slots)));
-  for (const Slot& s : old)
+  std::vector<CacheSlot> old =
+      std::exchange(slots_, std::vector<CacheSlot>(std::min(growth * slots_.size(), max_slots)));
+  for (const CacheSlot& s : old)
     if (s.shape != nullptr) slot(s.key) = s;
 }
 
@@ -89,7 +90,7 @@ bool TemplateCache::met_before(const LineHash& hash) {
 }
 
 /// nullopt if no line of another length shares the form, or none has come yet.
-std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) {
+std::optional<TemplateCache::Key> TemplateCache::find_form(std::string_view line) {
   if (line.size() <= line_front) return std::nullopt;
   const LineHash front = template_hash(line.substr(0, line_front));
   front_ = front.first % fronts;
@@ -101,7 +102,7 @@ std::optional<TemplateCache::Key> TemplateCache::form_of(std::string_view line) 
   return key;
 }
 
-KnownTemplate TemplateCache::known_by(const Slot& slot, std::string_view line) {
+KnownTemplate TemplateCache::known_by(const CacheSlot& slot, std::string_view line) {
   if (slot.by_form) runs_.find(line);
   return {slot.shape, slot.by_form ? &runs_ : nullptr};
 }
@@ -109,7 +110,7 @@ KnownTemplate TemplateCache::known_by(const Slot& slot, std::string_view line) {
 /// Looks up the exact lengths only. Near tests see the lengths of numbers, so a form does not make it sure.
 KnownTemplate TemplateCache::find_unsearched(std::string_view line) {
   if (used_ == 0 || line.size() > NumberSpans::max_line_length || !chances_.are_good(line)) return {};
-  const Slot& known = slot({template_hash(line), line});
+  const CacheSlot& known = slot({template_hash(line), line});
   const bool sure = known.shape != nullptr && known.sure;
   chances_.count(sure);
   return sure ? known_by(known, line) : KnownTemplate{};
@@ -126,9 +127,9 @@ KnownTemplate TemplateCache::find(const SearchedLine& line) {
   };
   line_ = {template_hash(text), text};
   raw_ = line.raw;
-  if (const Slot& known = slot(line_); known.shape != nullptr)
+  if (const CacheSlot& known = slot(line_); known.shape != nullptr)
     return has_same_formats(*known.shape) ? known_by(known, text) : KnownTemplate{};
-  form_ = form_of(text);
+  form_ = find_form(text);
   if (form_) {
     if (const LineTemplate* shape = slot(*form_).shape) {
       if (!has_same_formats(*shape)) return {};

@@ -23,11 +23,11 @@ namespace oomdoctor {
 struct CompiledFormat;
 
 /// Position of a regex group in a line.
-struct Part {
+struct GroupPosition {
   std::uint32_t at = 0, size = 0;
   bool matched = false;
 };
-using Parts = std::vector<Part>;  ///< index 0 is the whole match
+using GroupPositions = std::vector<GroupPosition>;  ///< index 0 is the whole match
 
 /// The position of one number that a format reads.
 struct NumberField {
@@ -40,7 +40,7 @@ struct NumberField {
 struct TemplateMatch {
   const CompiledFormat* reader = nullptr;
   bool again = false;                ///< the same format has an earlier match on this line
-  Parts parts;                       ///< groups of a regex
+  GroupPositions parts;              ///< groups of a regex
   std::vector<NumberField> numbers;  ///< for a gauge, or for a pattern on free-form lines
   /// Null for other formats.
   std::unique_ptr<FreeformLine> printed;
@@ -113,20 +113,20 @@ class TemplateCache {
     LineHash hash;
     std::string_view text;
   };
-  struct Slot {
+  struct CacheSlot {
     Key key;
     const LineTemplate* shape = nullptr;
     bool by_form = false;  ///< stored for another line of the same form
     bool sure = false;     ///< every raw line of this key has these anchors
   };
-  Slot& slot(const Key& key);
-  KnownTemplate known_by(const Slot& slot, std::string_view line);
+  CacheSlot& slot(const Key& key);
+  KnownTemplate known_by(const CacheSlot& slot, std::string_view line);
   void fill(const Key& key, const LineTemplate* shape, bool by_form);
   void grow();
   bool has_slots() const;
   bool has_room() const;
   bool met_before(const LineHash& hash);
-  std::optional<Key> form_of(std::string_view line);
+  std::optional<Key> find_form(std::string_view line);
 
   LookUpChances chances_;
   NumberSpans runs_;
@@ -138,7 +138,7 @@ class TemplateCache {
   std::size_t new_met_ = 0;         ///< hashes that were new to the table
   std::size_t front_ = 0;           ///< index of the last line's first bytes
   std::vector<bool> fronts_;        ///< by that index: true if a form is known for a line with this front
-  std::vector<Slot> slots_;         ///< open addressing, a power of two; allocated by the first find()
+  std::vector<CacheSlot> slots_;    ///< open addressing, a power of two; allocated by the first find()
   std::size_t used_ = 0;            ///< occupied slots
   std::deque<LineTemplate> shapes_;
   std::deque<std::string> texts_;  ///< the texts of the keys

@@ -40,7 +40,7 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> list)
   return false;
 }
 
-std::optional<Unit> unit_of(std::string_view word, bool glued) {
+std::optional<Unit> read_unit(std::string_view word, bool glued) {
   const std::string w = lower(word);
   if (w.size() == 1 && (!glued || !one_of(w, {"g", "m", "k", "b"}))) return std::nullopt;
   if (w == "gbs" || w == "mbs" || w == "t") return std::nullopt;

@@ -46,7 +46,7 @@ struct Unit {
 
 /// nullopt if `word` is no unit. `glued`: it follows the digits without a blank. Single letters are units only then
 /// ("10.5G").
-std::optional<Unit> unit_of(std::string_view word, bool glued);
+std::optional<Unit> read_unit(std::string_view word, bool glued);
 
 /// What loggers print before the message: "[titan] 2025-01-01 10:00:00,000 - root - INFO - ", "[…] [INFO] [x.py:3:f]
 /// ".

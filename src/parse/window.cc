@@ -42,8 +42,8 @@ bool Window::ends_long_line(std::size_t at) const {
 std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::size_t most) const {
   at = std::min(at, buffer_.size());
   const std::size_t reach = most / 2, end_of_text = buffer_.size();
-  std::size_t begin = lines().begin_of(at, at > reach ? at - reach : 0);
-  std::size_t end = lines().end_of(at, std::min(at + reach, end_of_text));
+  std::size_t begin = lines().find_begin(at, at > reach ? at - reach : 0);
+  std::size_t end = lines().find_end(at, std::min(at + reach, end_of_text));
   for (std::size_t stop = next_long_end(begin); stop < end; stop += long_line) {
     if (stop == begin || !ends_long_line(stop)) continue;
     (stop <= at ? begin : end) = stop;
@@ -52,7 +52,7 @@ std::pair<std::size_t, std::size_t> Window::bounds_around(std::size_t at, std::s
 }
 
 std::size_t Window::end_of_line(std::size_t at) const {
-  const std::size_t end = lines().end_of(at, buffer_.size());
+  const std::size_t end = lines().find_end(at, buffer_.size());
   for (std::size_t stop = next_long_end(at + 1); stop < end; stop += long_line)
     if (ends_long_line(stop)) return stop;
   return end;
@@ -131,7 +131,7 @@ bool Cursor::same_stream(const Line& other) const {
   return !a.pid || !b.pid || a.pid == b.pid;
 }
 
-void Cursor::walk(Step step, int most, const std::function<bool(const Line&)>& visit) const {
+void Cursor::walk(LineStep step, int most, const std::function<bool(const Line&)>& visit) const {
   if (budget_ != nullptr) most = budget_->granted(most);
   int walked = 0;
   std::optional<Line> at = (window_->*step)(*line_);

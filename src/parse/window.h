@@ -156,8 +156,8 @@ class Cursor {
   Joined joined(int back, int ahead) const;
 
  private:
-  using Step = std::optional<Line> (Window::*)(const Line&) const;
-  void walk(Step step, int most, const std::function<bool(const Line&)>& visit) const;
+  using LineStep = std::optional<Line> (Window::*)(const Line&) const;
+  void walk(LineStep step, int most, const std::function<bool(const Line&)>& visit) const;
   bool same_stream(const Line& other) const;
 
   const Window* window_;

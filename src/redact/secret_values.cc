@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t max_name = 400, min_value = 6, max_value = 4000;
 
 /// Where a value begins, and what its notation demands of it.
-struct Start {
+struct ValueStart {
   std::size_t at;
   Demand demand = Demand::any;
 };
@@ -61,7 +61,7 @@ std::size_t skip_prefix(std::string_view text, std::size_t at) {
 }
 
 /// The start of a value behind its sign. A wrapped value, SecretStr("…"), may be a name: get_secret("name").
-Start value_start(std::string_view text, std::size_t at) {
+ValueStart value_start(std::string_view text, std::size_t at) {
   constexpr std::size_t max_function = 40;
   at = skip_prefix(text, skip_blanks(text, at));
   std::size_t end = at;
@@ -80,13 +80,13 @@ Start value_start(std::string_view text, std::size_t at) {
 
 /// The start of the value in a pair of fields: {"name": "API_KEY", "value": "…"}, <add key="ApiKey" value="…"/>, or of
 /// elements: <name>api_key</name><value>…</value>.
-std::optional<Start> paired_start(std::string_view text, std::size_t at) {
+std::optional<ValueStart> paired_start(std::string_view text, std::size_t at) {
   constexpr std::size_t max_gap = 40;
   constexpr std::string_view element = "</name>", value = "<value>";
   if (text.substr(at).starts_with(element)) {
     at += element.size();
     while (at < text.size() && is_blank_or_line_end(text[at])) ++at;
-    return text.substr(at).starts_with(value) ? std::optional(Start{at + value.size()}) : std::nullopt;
+    return text.substr(at).starts_with(value) ? std::optional(ValueStart{at + value.size()}) : std::nullopt;
   }
   const std::size_t begin = at;
   const auto is_gap = [](char c) { return is_blank_or_line_end(c) || c == ','; };
@@ -126,9 +126,9 @@ Before read_before(std::string_view text, std::size_t at) {
 }
 
 /// The start of the value behind a name that ends at byte `at`.
-std::optional<Start> find_value_start(std::string_view text, std::size_t at, const Before& before) {
+std::optional<ValueStart> find_value_start(std::string_view text, std::size_t at, const Before& before) {
   if (at >= text.size()) return std::nullopt;
-  if (before.element && text[at] == '>') return Start{at + 1};
+  if (before.element && text[at] == '>') return ValueStart{at + 1};
   const std::size_t closing = quote_size(text, at);
   std::size_t after = at + closing;
   if (closing > 0 && after < text.size() && text[after] == ']') ++after;  // environ["NAME"] = …
@@ -139,14 +139,14 @@ std::optional<Start> find_value_start(std::string_view text, std::size_t at, con
   const bool call = closing == 0 && text[at] == '(';
   if (call || (closing > 0 && text[next] == ',')) {  // set_token("…"), ("token", "…")
     const std::size_t value = skip_prefix(text, skip_blanks(text, (call ? at : next) + 1));
-    return quote_size(text, value) > 0 ? std::optional(Start{value, Demand::unlike_word}) : std::nullopt;
+    return quote_size(text, value) > 0 ? std::optional(ValueStart{value, Demand::unlike_word}) : std::nullopt;
   }
   if (next == after) return std::nullopt;
   const bool another_option = text.substr(next).starts_with("--");
   if ((before.place == NamePlace::option && !another_option) || before.setter || quote_size(text, next) > 0)
-    return Start{next};
+    return ValueStart{next};
   const std::size_t cell = text[next] == '|' ? skip_blanks(text, next + 1) : next;  // of a table
-  return Start{cell, Demand::opaque};
+  return ValueStart{cell, Demand::opaque};
 }
 
 /// The characters that end a value without quotation marks, in shells, URLs, JSON and Python.

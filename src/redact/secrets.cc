@@ -20,13 +20,13 @@ namespace {
 /// The characters of a token after its prefix.
 enum class Alphabet { letters, dashed, dotted };
 
-struct Token {
+struct TokenForm {
   std::string_view kind, prefix;
   std::size_t min_length;  ///< minimum number of characters after the prefix
   Alphabet alphabet = Alphabet::letters;
 };
 
-constexpr Token tokens[] = {
+constexpr TokenForm tokens[] = {
     {"Hugging Face token", "hf_", 20},
     {"Hugging Face token", "api_org_", 20},
     {"Weights & Biases key", "wandb_v1_", 20, Alphabet::dashed},
@@ -111,12 +111,12 @@ constexpr Token tokens[] = {
 };
 
 /// A regex that begins at its anchor. The secret is the group that matched, or the whole match if none did.
-struct Shape {
+struct SecretShape {
   std::string_view kind, anchor, regex;
   bool has_escapes = false;  ///< escaped line ends and quotation marks are part of the secret
 };
 
-constexpr Shape shapes[] = {
+constexpr SecretShape shapes[] = {
     {"private key", "-----BEGIN ",
      R"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----([A-Za-z0-9+/=:,\s\\-]{0,3600}?)(?:-----END|[^A-Za-z0-9+/=:,\s\\-]|\z))",
      true},
@@ -159,7 +159,7 @@ bool is_in_alphabet(char c, Alphabet alphabet) {
   return c == '_' || c == '-' || (c == '.' && alphabet == Alphabet::dotted);
 }
 
-std::optional<Secret> read_token(std::string_view text, std::size_t at, const Token& token) {
+std::optional<Secret> read_token(std::string_view text, std::size_t at, const TokenForm& token) {
   if (!text.substr(at).starts_with(token.prefix)) return std::nullopt;
   const std::size_t begin = at + token.prefix.size();
   std::size_t end = begin;
@@ -170,7 +170,7 @@ std::optional<Secret> read_token(std::string_view text, std::size_t at, const To
   return Secret{at, end, token.kind};
 }
 
-std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Shape& shape, const Regex& regex,
+std::optional<Secret> read_shape(std::string_view text, std::size_t at, const SecretShape& shape, const Regex& regex,
                                  bool in_string) {
   Captures captures;
   if (!text.substr(at).starts_with(shape.anchor) || regex.match(text, captures, at) != Search::found)
@@ -187,27 +187,27 @@ std::optional<Secret> read_shape(std::string_view text, std::size_t at, const Sh
 }
 
 /// Shapes and tokens by their first byte. Created once and never destroyed.
-struct Index {
-  std::array<std::vector<const Token*>, 256> tokens_by_byte;
+struct FirstByteIndex {
+  std::array<std::vector<const TokenForm*>, 256> tokens_by_byte;
   std::array<std::vector<std::size_t>, 256> shapes_by_byte;
   std::vector<Regex> regexes;
 
-  Index() {
-    for (const Token& token : tokens) tokens_by_byte[static_cast<std::uint8_t>(token.prefix[0])].push_back(&token);
-    for (const Shape& shape : shapes) {
+  FirstByteIndex() {
+    for (const TokenForm& token : tokens) tokens_by_byte[static_cast<std::uint8_t>(token.prefix[0])].push_back(&token);
+    for (const SecretShape& shape : shapes) {
       shapes_by_byte[static_cast<std::uint8_t>(shape.anchor[0])].push_back(regexes.size());
       regexes.emplace_back(shape.regex);
     }
   }
 };
 
-const Index& index() {
-  static const Index& made = *new Index;
+const FirstByteIndex& index() {
+  static const FirstByteIndex& made = *new FirstByteIndex;
   return made;
 }
 
 std::optional<Secret> token_at(std::string_view text, std::size_t at) {
-  for (const Token* token : index().tokens_by_byte[static_cast<std::uint8_t>(text[at])])
+  for (const TokenForm* token : index().tokens_by_byte[static_cast<std::uint8_t>(text[at])])
     if (const auto secret = read_token(text, at, *token)) return secret;
   return std::nullopt;
 }
@@ -262,7 +262,7 @@ std::vector<Secret> find_secrets(std::string_view text) {
 
 std::vector<std::string_view> secret_regexes() {
   std::vector<std::string_view> all;
-  for (const Shape& shape : shapes) all.push_back(shape.regex);
+  for (const SecretShape& shape : shapes) all.push_back(shape.regex);
   return all;
 }
 

@@ -10,12 +10,12 @@ namespace oomdoctor {
 namespace {
 
 /// The longest run of letters and digits, and in it the changes between letters and digits and between the cases.
-struct Run {
+struct AlphanumericRun {
   std::size_t size = 0, digit_changes = 0, case_changes = 0;
 };
 
-Run longest_run(std::string_view value) {
-  Run longest, run;
+AlphanumericRun longest_run(std::string_view value) {
+  AlphanumericRun longest, run;
   char before = 0;
   for (const char c : value) {
     if (!is_alnum(c)) {
@@ -133,13 +133,13 @@ bool is_path(std::string_view value) {
 
 bool is_opaque(std::string_view value) {
   constexpr std::size_t min_size = 16, min_changes = 3;
-  const Run run = longest_run(value);
+  const AlphanumericRun run = longest_run(value);
   return run.size >= min_size && run.digit_changes >= min_changes;
 }
 
 bool is_unlike_word(std::string_view value) {
   constexpr std::size_t min_changes = 3, min_case_changes = 6, max_word = 19;
-  const Run run = longest_run(value);
+  const AlphanumericRun run = longest_run(value);
   return digit_changes(value) >= min_changes || run.case_changes >= min_case_changes || run.size > max_word;
 }
 

@@ -59,7 +59,7 @@ struct FigureLine {
   bool grew = false;
 };
 
-std::vector<FigureLine> lines_of(const SeriesComparison& series) {
+std::vector<FigureLine> make_lines(const SeriesComparison& series) {
   std::vector<FigureLine> lines;
   const auto is_known = [](const Figure& f) { return f.good || f.bad; };
   if (is_known(series.peak))
@@ -70,7 +70,7 @@ std::vector<FigureLine> lines_of(const SeriesComparison& series) {
   return lines;
 }
 
-std::string locations_of(const SeriesComparison& series) {
+std::string locations_text(const SeriesComparison& series) {
   return fmt::format("{}, {}", place(series.good.last), place(series.bad.last));
 }
 
@@ -88,7 +88,7 @@ std::string effect_text(const SettingComparison& setting) {
   return "";
 }
 
-std::string locations_of(const SettingComparison& setting) {
+std::string locations_text(const SettingComparison& setting) {
   std::vector<std::string> at;
   for (const auto* side : {&setting.good, &setting.bad})
     if (*side) at.push_back(place((*side)->location));
@@ -138,8 +138,8 @@ void add_series(Page& page, const Comparison& all, bool whole) {
   const std::size_t shown = whole ? all.series.size() : std::min(all.series.size(), series_shown);
   for (std::size_t i = 0; i < shown; ++i) {
     const SeriesComparison& series = all.series[i];
-    page.text("  ", fmt::format("{}  [{}]", plain_line(series.title), plain_line(locations_of(series))));
-    for (const FigureLine& line : lines_of(series))
+    page.text("  ", fmt::format("{}  [{}]", plain_line(series.title), plain_line(locations_text(series))));
+    for (const FigureLine& line : make_lines(series))
       page.text(fmt::format("    {:<7} ", line.name),
                 line.grew ? page.paint.bold(plain_line(line.text)) : plain_line(line.text));
   }
@@ -153,7 +153,7 @@ void add_differences(Page& page, const Comparison& all) {
   for (const SettingComparison& setting : all.settings)
     page.text("  ",
               fmt::format("{}  {}  [{}]", plain_line(change_text(setting)), effect_text(setting),
-                          plain_line(locations_of(setting))),
+                          plain_line(locations_text(setting))),
               4);
   for (const std::string& line : others) page.text("  ", plain_line(line), 4);
   if (all.same_settings > 0)
@@ -189,13 +189,13 @@ std::string comparison_markdown(const Comparison& all) {
                      markdown_inline(run_text(all.bad)));
   if (!all.series.empty()) out += "\n### Memory\n\n| series | | |\n| :-- | :-- | :-- |\n";
   for (const SeriesComparison& series : all.series)
-    for (const FigureLine& line : lines_of(series))
+    for (const FigureLine& line : make_lines(series))
       out += fmt::format("| {} | {} | {} |\n", markdown_inline(series.title), line.name, markdown_inline(line.text));
   const auto others = other_differences(all);
   if (!all.settings.empty() || !others.empty()) out += "\n### What else differs\n\n";
   for (const SettingComparison& setting : all.settings)
     out += fmt::format("- {}: {} ({})\n", markdown_inline(change_text(setting)), effect_text(setting),
-                       markdown_code(locations_of(setting)));
+                       markdown_code(locations_text(setting)));
   for (const std::string& line : others) out += fmt::format("- {}\n", markdown_inline(line));
   return out;
 }

@@ -27,13 +27,13 @@ std::string size_words(const Bytes& size) {
 }
 
 /// The rows of the memory breakdown: the terms at the peak, and the free rest of the GPU.
-struct Row {
+struct BreakdownRow {
   std::string label;
   i64 bytes;
 };
 
-std::vector<Row> rows_of(const MemoryEstimate& estimate) {
-  std::vector<Row> rows;
+std::vector<BreakdownRow> make_rows(const MemoryEstimate& estimate) {
+  std::vector<BreakdownRow> rows;
   for (const Term& term : estimate.budget.terms)
     if (estimate.budget.at_peak(term)) rows.push_back({std::string(term.label), term.bytes.count});
   const i64 left = estimate.capacity.value_or(0) - estimate.budget.total.count;
@@ -49,18 +49,18 @@ void add_account(Page& page, const MemoryEstimate& estimate) {
   if (!budget.pipeline_stage.empty()) title += fmt::format(", {} stage of the pipeline", budget.pipeline_stage);
   page.heading(title);
 
-  const std::vector<Row> rows = rows_of(estimate);
+  const std::vector<BreakdownRow> rows = make_rows(estimate);
   std::vector<i64> sizes;
   std::vector<double> shares;
   int widest = 0;
-  for (const Row& row : rows) {
+  for (const BreakdownRow& row : rows) {
     sizes.push_back(row.bytes);
     shares.push_back(static_cast<double>(row.bytes) / static_cast<double>(whole));
-    widest = std::max(widest, columns_of(row.label));
+    widest = std::max(widest, count_columns(row.label));
   }
   const SharesText text = shares_text(sizes, whole);
   constexpr int max_bar = 40, min_bar = 4, gaps_and_percents = 13;
-  const int number = columns_of(text.numbers.front()) + 1 + columns_of(text.unit);
+  const int number = count_columns(text.numbers.front()) + 1 + count_columns(text.unit);
   const int room = page.width() - number - gaps_and_percents;
   widest = std::min(widest, room - min_bar);
   const auto bars = waterfall(shares, std::min(room - widest, max_bar));
@@ -144,9 +144,9 @@ void add_verdict(Page& page, const MemoryEstimate& estimate) {
   if (!estimate.capacity) return add_need(page, estimate);
   const std::string_view incomplete = estimate.budget.missing.empty() ? "" : ", without what was not counted";
   const std::string card = bytes_text(*estimate.capacity);
-  page.text("", fmt::format("{}  {} of {}, {} of them to be kept free{}{}", outcome_words(page, outcome_of(estimate)),
-                            size_words(estimate.budget.total), card, bytes_text(margin_of(*estimate.capacity)),
-                            incomplete, batch_words(estimate)));
+  page.text("", fmt::format("{}  {} of {}, {} of them to be kept free{}{}",
+                            outcome_words(page, judge_outcome(estimate)), size_words(estimate.budget.total), card,
+                            bytes_text(compute_margin(*estimate.capacity)), incomplete, batch_words(estimate)));
   if (!estimate.plan) return;
   if (estimate.plan->fits)
     page.text("  with the changes above  ",

@@ -20,12 +20,12 @@ std::size_t character_start(std::string_view text, int column) {
   return at;
 }
 
-struct Mark {
+struct MarkedColumns {
   std::size_t from = 0, to = 0;
 };
 
 /// The first size in the text that equals `wanted`, or any size without `wanted`; an empty mark if there is none.
-Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
+MarkedColumns find_size(std::string_view text, std::optional<std::int64_t> wanted) {
   for (auto from = text.find_first_of("0123456789"); from != text.npos; from = text.find_first_of("0123456789", from)) {
     const auto end = std::min(text.find_first_not_of("0123456789.,", from), text.size());
     const auto unit = std::min(text.find_first_not_of(' ', end), text.size());
@@ -43,7 +43,7 @@ Mark find_size(std::string_view text, std::optional<std::int64_t> wanted) {
 MarkedLine whole_line(const ReportIncident& of) {
   constexpr std::size_t max_mark = 60;  // a longer mark contains no single decisive size
   const std::string_view text = of.location.excerpt;
-  Mark mark;
+  MarkedColumns mark;
   if (of.requested_bytes) mark = find_size(text, of.requested_bytes);
   const auto from = character_start(text, of.location.column);
   const auto to = std::max(from, character_start(text, of.location.end_column));
@@ -58,12 +58,12 @@ MarkedLine whole_line(const ReportIncident& of) {
 /// Cuts a line to `width` so that the mark stays visible with some text on both sides.
 void fit(MarkedLine& line, int width) {
   line.mark = clip_end(line.mark, width - 2);
-  const int mark = columns_of(line.mark);
+  const int mark = count_columns(line.mark);
   const int rest = width - mark;
   constexpr int min_after = 12;
-  const int after = std::min(columns_of(line.after), std::max(min_after, rest - columns_of(line.before)));
+  const int after = std::min(count_columns(line.after), std::max(min_after, rest - count_columns(line.before)));
   line.before = clip_front(line.before, rest - after);
-  line.after = clip_end(line.after, rest - columns_of(line.before));
+  line.after = clip_end(line.after, rest - count_columns(line.before));
 }
 
 }  // namespace

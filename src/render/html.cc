@@ -13,7 +13,7 @@ namespace oomdoctor::html {
 namespace {
 
 /// The last printed value of a setting, also of a setting per GPU ("gpu/0"); "" if there is none.
-std::string setting_of(const Report& report, std::string_view name) {
+std::string find_setting(const Report& report, std::string_view name) {
   for (const ReportSetting& setting : report.settings)
     if (setting.name == name || (setting.name.starts_with(name) && setting.name[name.size()] == '/'))
       return setting.value;
@@ -29,14 +29,14 @@ std::string log_name(const Report& report) {
 }
 
 std::string gpu_name(const Report& report, const ReportIncident* incident) {
-  const std::string model = setting_of(report, "gpu");
+  const std::string model = find_setting(report, "gpu");
   if (incident == nullptr || !incident->device) return model;
   const std::string name = memory_name(*incident);
   return model.empty() ? name : name + ", " + model;
 }
 
 std::string framework_name(const Report& report, const ReportIncident* incident) {
-  if (const std::string torch = setting_of(report, "torch"); !torch.empty()) return "PyTorch " + torch;
+  if (const std::string torch = find_setting(report, "torch"); !torch.empty()) return "PyTorch " + torch;
   if (incident == nullptr) return {};
   constexpr std::array<std::pair<std::string_view, std::string_view>, 6> names = {{{"pytorch", "PyTorch"},
                                                                                    {"tensorflow", "TensorFlow"},

@@ -23,7 +23,7 @@ void add_all_clear(Document& page, const Report& report) {
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(performed_checks_words(report)));
 }
 
-std::string title_of(const Report& report) {
+std::string make_title(const Report& report) {
   if (has_cause(report.verdict)) return cause_name(report.verdict);
   return capitalised(conclusion_words(report));  // other outputs print it after the outcome
 }
@@ -127,7 +127,7 @@ void add_verdict(Document& page, const Content& content) {
   const Verdict& verdict = report.verdict;
   if (is_all_clear(report)) return add_all_clear(page, report);
   const std::string sure = has_cause(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
-  const std::string title = title_of(report);
+  const std::string title = make_title(report);
   page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
            sure.empty() ? "" : " <span>" + sure + " sure</span>", with_code(title));
   if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())

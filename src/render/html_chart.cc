@@ -41,7 +41,7 @@ struct EndLabel {
 };
 
 /// Maps values to positions in the picture.
-struct Frame {
+struct ChartFrame {
   const Plot& plot;
   double left, right;
   static constexpr double top = margin_top, bottom = height - margin_bottom;
@@ -72,7 +72,7 @@ class AreaPath {
 
 /// Splits a long text into two lines, at its comma, or else where the first line is full.
 EndLabel wrapped(double value, const std::string& text, std::string look, int line) {
-  if (columns_of(text) <= max_label) return {value, text, "", std::move(look), line};
+  if (count_columns(text) <= max_label) return {value, text, "", std::move(look), line};
   const auto comma = text.find(", ");
   const std::string first =
       comma == text.npos || comma >= max_label ? wrap("", text, max_label, 0).front() : text.substr(0, comma);
@@ -138,7 +138,7 @@ std::string svg_text(double x, double y, std::string_view text, Anchor anchor, s
 }
 
 /// page.js rewrites these ticks when the window changes, in the same form.
-void add_ticks(Document& out, const Frame& at) {
+void add_ticks(Document& out, const ChartFrame& at) {
   out.add(R"(<g class="ticks">)");
   for (const double tick : at.plot.y_ticks)
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}" stroke="{}"/>{})", at.left, at.y(tick), at.right, pale,
@@ -213,7 +213,7 @@ void add_marks(Document& out, const Plot& plot, const AreaPath& path) {
             constant_width);
 }
 
-void add_area(Document& out, const Frame& at) {
+void add_area(Document& out, const ChartFrame& at) {
   const Plot& plot = at.plot;
   const AreaPath path(plot);
   out.add(R"(<svg class="area" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" )", at.left, at.top,
@@ -229,10 +229,10 @@ void add_area(Document& out, const Frame& at) {
 }
 
 /// Names of stages above the area, if they fit, and names of marks at its lower end.
-void add_names(Document& out, const Frame& at) {
+void add_names(Document& out, const ChartFrame& at) {
   for (const PlotBand& band : at.plot.bands) {
     const double left = at.x(std::max(band.left, at.plot.left)), right = at.x(std::min(band.right, at.plot.right));
-    const bool fits = right - left > column_width * columns_of(band.name) + 8;
+    const bool fits = right - left > column_width * count_columns(band.name) + 8;
     out.add("{}", svg_text((left + right) / 2, at.top - 5, band.name, Anchor::middle,
                            fmt::format(R"(class="stage" data-left="{:.7g}" data-right="{:.7g}"{})", band.left,
                                        band.right, fits ? "" : R"( visibility="hidden")")));
@@ -249,7 +249,7 @@ void add_names(Document& out, const Frame& at) {
   }
 }
 
-void add_end_labels(Document& out, const Frame& at, const std::vector<EndLabel>& labels) {
+void add_end_labels(Document& out, const ChartFrame& at, const std::vector<EndLabel>& labels) {
   std::vector<double> positions;
   for (const EndLabel& label : labels) positions.push_back(at.y(label.value));
   positions = spread_labels(labels, positions, at.bottom);
@@ -284,7 +284,7 @@ std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size
 }
 
 /// An SVG path, for example "M0.0 20.0L2.4 19.8…".
-std::string path_of(const std::vector<ReportPoint>& points) {
+std::string draw_path(const std::vector<ReportPoint>& points) {
   Document path;
   for (std::size_t i = 0; i < points.size(); ++i)
     path.add("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", points[i].x, points[i].y);
@@ -303,11 +303,13 @@ std::string_view colour(int index) { return palette[static_cast<std::size_t>(ind
 std::string svg_chart(const Plot& plot) {
   const std::vector<EndLabel> labels = end_labels(plot);
   int columns = 0;
-  for (const EndLabel& label : labels) columns = std::max({columns, columns_of(label.first), columns_of(label.second)});
+  for (const EndLabel& label : labels)
+    columns = std::max({columns, count_columns(label.first), count_columns(label.second)});
   const double margin_right = 12 + column_width * columns;
   std::size_t digits = 0;
   for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
-  const Frame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)), width - margin_right};
+  const ChartFrame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)),
+                      width - margin_right};
   Document out;
   out.add(R"(<svg class="plot" viewBox="0 0 {:.0f} {:.0f}" width="100%" role="img" aria-label="{}" {} fill="{}" )",
           width, height, html_inline(plot.title + " over the run"), svg_font, grey);
@@ -338,7 +340,7 @@ std::string svg_spark(const std::vector<ReportPoint>& points, int index) {
     drawn[i] = {1 + static_cast<double>(i) / static_cast<double>(drawn.size() - 1) * (wide - 2),
                 tall - 2 - (drawn[i].y - low) / range * (tall - 4)};
   return fmt::format(R"(<svg class="spark" width="{:.0f}" height="{:.0f}" aria-hidden="true">{}</svg>)", wide, tall,
-                     stroked(path_of(drawn), index));
+                     stroked(draw_path(drawn), index));
 }
 
 std::string svg_tile(const std::vector<ReportPoint>& points, int index, const TileScale& scale) {
@@ -347,7 +349,7 @@ std::string svg_tile(const std::vector<ReportPoint>& points, int index, const Ti
   if (drawn.size() < 2 || scale.right <= scale.left || scale.top <= 0) return {};
   for (ReportPoint& p : drawn)
     p = {(p.x - scale.left) / (scale.right - scale.left) * wide, tall - std::max(p.y, 0.0) / scale.top * (tall - 3)};
-  const std::string line = path_of(drawn);
+  const std::string line = draw_path(drawn);
   Document out;
   out.add(R"(<svg viewBox="0 0 {:.0f} {:.0f}" width="100%" height="{:.0f}" preserveAspectRatio="none" )", wide, tall,
           tall);

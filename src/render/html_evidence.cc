@@ -40,12 +40,12 @@ void add_excerpt(Document& page, const Content& content, const ReportIncident& o
   if (!line.mark.empty()) {
     const auto blanks = [](int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); };
     page.add("<span class=\"carets\"><span class=\"place\">{}│ </span>{}<b>{}{}</b>\n</span>",
-             blanks(columns_of(gutter) - 2), blanks(columns_of(line.before)),
-             std::string(static_cast<std::size_t>(columns_of(line.mark)), '^'), mark_label(line, of));
+             blanks(count_columns(gutter) - 2), blanks(count_columns(line.before)),
+             std::string(static_cast<std::size_t>(count_columns(line.mark)), '^'), mark_label(line, of));
   }
   page.add("</pre>\n");
   const std::string whole = plain_line(of.location.excerpt);
-  if (columns_of(whole) > max_width)
+  if (count_columns(whole) > max_width)
     page.add("<details><summary>The whole line</summary><pre>{}</pre></details>\n", html_inline(whole));
 }
 

@@ -22,7 +22,7 @@ constexpr double min_labelled_width = 0.08;  ///< share of the bar; smaller part
 constexpr std::string_view free_colour = "#d8dee4", hidden_colour = "#9aa4b0";
 
 /// One part of the breakdown. Free memory and the unexplained rest have neutral colours.
-struct Part {
+struct BreakdownPart {
   std::string label;
   std::int64_t bytes = 0;
   std::string look;     ///< class and fill attributes
@@ -32,9 +32,9 @@ struct Part {
 };
 
 /// Tensors and cache have the same colours as in the charts.
-std::vector<Part> coloured_parts(const ReportAccount& account) {
+std::vector<BreakdownPart> coloured_parts(const ReportAccount& account) {
   constexpr std::array<bool, Plot::colours> dark = {true, false, false, false, false, true};
-  std::vector<Part> parts;
+  std::vector<BreakdownPart> parts;
   int next = 2;
   for (const auto& [label, bytes] : account.shares) {
     if (label == "free") {
@@ -53,8 +53,8 @@ std::vector<Part> coloured_parts(const ReportAccount& account) {
   return parts;
 }
 
-std::vector<Part> make_parts(const ReportAccount& account, const SharesText& text) {
-  std::vector<Part> parts = coloured_parts(account);
+std::vector<BreakdownPart> make_parts(const ReportAccount& account, const SharesText& text) {
+  std::vector<BreakdownPart> parts = coloured_parts(account);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto blanks = text.percents[i].find_first_not_of(' ');
     parts[i].number = text.numbers[i];
@@ -65,10 +65,10 @@ std::vector<Part> make_parts(const ReportAccount& account, const SharesText& tex
 }
 
 /// The width of each part as a share of the bar. Small parts get a minimum width, at the expense of the largest part.
-std::vector<double> compute_widths(const std::vector<Part>& parts, std::int64_t capacity) {
+std::vector<double> compute_widths(const std::vector<BreakdownPart>& parts, std::int64_t capacity) {
   std::vector<double> widths;
   double sum = 0;
-  for (const Part& part : parts) {
+  for (const BreakdownPart& part : parts) {
     const double share = static_cast<double>(part.bytes) / static_cast<double>(capacity);
     widths.push_back(part.bytes > 0 ? std::max(share, min_width) : 0);
     sum += widths.back();
@@ -78,10 +78,10 @@ std::vector<double> compute_widths(const std::vector<Part>& parts, std::int64_t 
 }
 
 /// Adds the part's name for windows in which it fits, and its share for narrower ones.
-void add_label(Document& page, const Part& part, double from, double width) {
+void add_label(Document& page, const BreakdownPart& part, double from, double width) {
   constexpr double column = 7, padding = 12;  // px
   constexpr std::array<int, 5> breakpoints = {320, 480, 640, 860, 1200};
-  const double needed = (column * columns_of(part.label) + padding) / width;
+  const double needed = (column * count_columns(part.label) + padding) / width;
   const auto fits = std::find_if(breakpoints.begin(), breakpoints.end(), [&](int px) { return px >= needed; });
   const auto add = [&](std::string_view condition, int px, const std::string& text) {
     page.add(R"(<text class="{} {}{}" x="{:.2f}%" y="48" text-anchor="middle" fill="{}"{}>{}</text>)", part.on,
@@ -94,7 +94,8 @@ void add_label(Document& page, const Part& part, double from, double width) {
 }
 
 /// The parts side by side up to the capacity. Above them, from the start of the free part, the request.
-void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& parts, const std::string& unit) {
+void add_bar(Document& page, const ReportIncident& of, const std::vector<BreakdownPart>& parts,
+             const std::string& unit) {
   const std::int64_t capacity = of.account->capacity_bytes;
   const auto request = static_cast<double>(of.requested_bytes.value_or(0)) / static_cast<double>(capacity);
   const std::vector<double> widths = compute_widths(parts, capacity);
@@ -127,10 +128,10 @@ void add_bar(Document& page, const ReportIncident& of, const std::vector<Part>& 
   page.add("</svg>\n");
 }
 
-void add_table(Document& page, const std::vector<Part>& parts, const SharesText& text) {
+void add_table(Document& page, const std::vector<BreakdownPart>& parts, const SharesText& text) {
   page.add("<table>\n<thead><tr><th>part</th><th class=\"n\">{}</th><th class=\"n\">share</th></tr></thead>\n<tbody>\n",
            text.unit);
-  for (const Part& part : parts)
+  for (const BreakdownPart& part : parts)
     page.add(
         "<tr><th scope=\"row\"><svg class=\"swatch\" width=\"12\" height=\"12\" aria-hidden=\"true\"><rect {} "
         "width=\"12\" height=\"12\"/></svg>{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
@@ -181,7 +182,7 @@ void add_series_row(Document& page, const Content& content, const ReportSeries& 
   std::vector<Location> from = {of.first};
   if (!is_single(of)) from.push_back(of.last);
   page.add("<tr><th scope=\"row\">{}</th>", short_title(content.report, of));
-  page.add("<td class=\"picture\">{}</td>", svg_spark(of.points, colour_of(content.plots, of)));
+  page.add("<td class=\"picture\">{}</td>", svg_spark(of.points, find_colour(content.plots, of)));
   add_cell(page, "first", value_text(of, of.first_value));
   add_cell(page, "last", value_text(of, of.last_value));
   add_cell(page, "max", value_text(of, of.max_value));
@@ -268,7 +269,7 @@ void add_tile(Document& page, const Content& content, const Tile& tile, const Ti
   if (tile.series != nullptr) page.add("<span>{}</span>", value_text(*tile.series, tile.series->max_value));
   page.add("</p>");
   if (tile.series != nullptr)
-    page.add("{}", svg_tile(tile.series->points, colour_of(content.plots, *tile.series), scale));
+    page.add("{}", svg_tile(tile.series->points, find_colour(content.plots, *tile.series), scale));
   if (!tile.words.empty()) page.add("<p class=\"tile-words\">{}</p>", tile.words);
   page.add("</div>\n");
 }
@@ -295,7 +296,7 @@ void add_account(Document& page, const Content& content) {
   const ReportIncident* of = incident_with_account(content.report);
   if (of == nullptr) return;
   const SharesText text = shares_text(*of->account);
-  const std::vector<Part> parts = make_parts(*of->account, text);
+  const std::vector<BreakdownPart> parts = make_parts(*of->account, text);
   page.add("<figure class=\"account\">\n<figcaption>{}</figcaption>\n", html_inline(account_title(*of)));
   add_bar(page, *of, parts, text.unit);
   add_table(page, parts, text);

@@ -51,11 +51,11 @@ class Suite {
     for (const auto& finding : findings(report))
       if (finding.level != "error")
         warnings_ += fmt::format("Warning: {}\n{}\n", finding.title, finding.text);
-      else if (TestCase& of = case_of(report, *finding.incident); of.failure.empty())
+      else if (TestCase& of = find_case(report, *finding.incident); of.failure.empty())
         of.failure = failure_element(finding);
     for (const auto& incident : report.incidents)
       if (incident.follows && !incident.handled)
-        if (TestCase& of = case_of(report, incident); of.failure.empty())
+        if (TestCase& of = find_case(report, incident); of.failure.empty())
           of.skipped = "a consequence of another failure: " + incident_title(incident);
     for (const auto& lost : report.lost) {
       if (lost.path.empty()) continue;
@@ -90,7 +90,7 @@ class Suite {
   }
   TestCase& at_rank(int rank) { return find("oomdoctor.rank", fmt::format("rank {}", rank)); }
   TestCase& at_log(const std::string& path) { return find("oomdoctor.log", path == "-" ? "standard input" : path); }
-  TestCase& case_of(const Report& report, const ReportIncident& of) {
+  TestCase& find_case(const Report& report, const ReportIncident& of) {
     return of.rank && !report.ranks.empty() ? at_rank(*of.rank) : at_log(of.location.path);
   }
 

@@ -20,7 +20,7 @@ std::size_t prefix_within(std::string_view text, int columns) {
       continue;
     }
     const Utf8Char c = first_character(rest);
-    used += columns_of(c.code);
+    used += count_columns(c.code);
     if (used > columns && size > 0) break;
     size += c.size;
   }
@@ -59,17 +59,17 @@ std::string Paint::colourize(std::string_view code, std::string_view text) const
 
 // Greedy: a line takes as many pieces as fit. Report texts are short, so that better breaks would not be visible.
 std::vector<std::string> wrap(std::string_view first, std::string_view text, int width, int hang) {
-  if (columns_of(first) > width / 2) {  // there is no room after it: it becomes part of the text
+  if (count_columns(first) > width / 2) {  // there is no room after it: it becomes part of the text
     const auto indent = std::min(first.find_first_not_of(' '), first.size());
     const std::string blanks(std::min(indent, static_cast<std::size_t>(width / 4)), ' ');
     return wrap(blanks, std::string(first.substr(indent)) + std::string(text), width,
                 static_cast<int>(blanks.size()) + 2);
   }
-  hang = std::min(hang < 0 ? columns_of(first) : hang, width / 2);
+  hang = std::min(hang < 0 ? count_columns(first) : hang, width / 2);
   const std::string blank(static_cast<std::size_t>(hang), ' ');
   std::vector<std::string> lines;
   std::string line(first);
-  int used = columns_of(first);
+  int used = count_columns(first);
   bool empty = true;  // nothing after the indent yet
   const auto next_line = [&] {
     while (!line.empty() && line.back() == ' ') line.pop_back();
@@ -91,20 +91,20 @@ std::vector<std::string> wrap(std::string_view first, std::string_view text, int
     if (word.empty()) continue;
     // Keep blanks inside a line, because they may align columns of a table.
     const int gap = static_cast<int>(empty && !lines.empty() ? 0 : blanks);
-    if (used + gap + columns_of(word) > width && !empty)
+    if (used + gap + count_columns(word) > width && !empty)
       next_line();
     else {
       line.append(static_cast<std::size_t>(gap), ' ');
       used += gap;
     }
-    while (used + columns_of(word) > width && width > hang) {
+    while (used + count_columns(word) > width && width > hang) {
       const auto size = prefix_within(word, width - used);
       line += word.substr(0, size);
       word.remove_prefix(size);
       next_line();
     }
     line += word;
-    used += columns_of(word);
+    used += count_columns(word);
     empty = false;
   }
   lines.push_back(std::move(line));
@@ -112,18 +112,18 @@ std::vector<std::string> wrap(std::string_view first, std::string_view text, int
 }
 
 std::string clip_end(std::string_view text, int width) {
-  if (columns_of(text) <= width) return std::string(text);
+  if (count_columns(text) <= width) return std::string(text);
   return std::string(text.substr(0, prefix_within(text, width - 1))) + "…";
 }
 
 std::string clip_front(std::string_view text, int width) {
-  if (columns_of(text) <= width) return std::string(text);
-  while (columns_of(text) > width - 1 && !text.empty()) text.remove_prefix(first_character(text).size);
+  if (count_columns(text) <= width) return std::string(text);
+  while (count_columns(text) > width - 1 && !text.empty()) text.remove_prefix(first_character(text).size);
   return "…" + std::string(text);
 }
 
 std::string pad(std::string_view text, int width) {
-  const int missing = std::max(0, width - columns_of(text));
+  const int missing = std::max(0, width - count_columns(text));
   return std::string(text) + std::string(static_cast<std::size_t>(missing), ' ');
 }
 

@@ -56,12 +56,12 @@ bool has_trend(const ReportSeries& of) {
          std::any_of(of.points.begin(), of.points.end(), [&](const ReportPoint& p) { return p.x != of.points[0].x; });
 }
 
-struct Unit {
+struct PlotUnit {
   std::string name;
   double size;
 };
 
-Unit choose_unit(const ReportSeries& main) {
+PlotUnit choose_unit(const ReportSeries& main) {
   if (main.unit == "%") return {"%", 1};
   constexpr std::array<std::pair<const char*, double>, 3> units = {{{"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}}};
   for (const auto& [name, size] : units)
@@ -87,7 +87,7 @@ std::vector<ReportPoint> thinned(const std::vector<ReportPoint>& points, std::si
   return out;
 }
 
-std::vector<ReportPoint> drawn_points(const ReportSeries& of, const Unit& unit, bool by_order, std::size_t limit) {
+std::vector<ReportPoint> drawn_points(const ReportSeries& of, const PlotUnit& unit, bool by_order, std::size_t limit) {
   std::vector<ReportPoint> points;
   for (const ReportPoint& p : of.points)
     if (std::isfinite(p.x) && std::isfinite(p.y))
@@ -361,14 +361,14 @@ class Drawing {
   const Chosen& all_;
   const ReportSeries& main_;
   bool by_order_ = false;
-  Unit unit_;
+  PlotUnit unit_;
   std::vector<ReportCurvePoint> curve_;
   Plot plot_;
 };
 
 }  // namespace
 
-int colour_of(const std::vector<Plot>& plots, const ReportSeries& of) {
+int find_colour(const std::vector<Plot>& plots, const ReportSeries& of) {
   for (const Plot& plot : plots)
     for (const PlotLine& line : plot.lines)
       if (line.series == of.id) return line.colour;

@@ -23,8 +23,8 @@ struct PlotLine {
 
 /// A vertical line at a failure, at the start of growth, or at a change of level.
 struct PlotMark {
-  enum Kind { failure, onset, change };
-  Kind kind = failure;
+  enum PlotMarkKind { failure, onset, change };
+  PlotMarkKind kind = failure;
   double x = 0;
   std::string text;   ///< for example "OOM, step 1000"; "" if another mark has the text
   std::string place;  ///< of a failure, for example "line 186"
@@ -69,6 +69,6 @@ struct Plot {
 std::vector<Plot> make_plots(const Report& report);
 
 /// The colour index of a series in these plots. Tensors and cache have the same colour in every plot.
-int colour_of(const std::vector<Plot>& plots, const ReportSeries& of);
+int find_colour(const std::vector<Plot>& plots, const ReportSeries& of);
 
 }  // namespace oomdoctor

@@ -34,8 +34,8 @@ struct SurveyColumn {
   std::vector<std::string> cells = {};
 
   int width() const {
-    int widest = columns_of(title);
-    for (const std::string& cell : cells) widest = std::max(widest, columns_of(cell));
+    int widest = count_columns(title);
+    for (const std::string& cell : cells) widest = std::max(widest, count_columns(cell));
     return widest;
   }
   bool is_empty() const {
@@ -83,7 +83,7 @@ std::vector<int> fit_columns(std::vector<SurveyColumn>& columns, int width) {
 std::string cell_text(const SurveyColumn& column, const std::string& cell, int width) {
   const std::string text = column.front ? clip_front(cell, width) : clip_end(cell, width);
   if (!column.right) return pad(text, width);
-  return std::string(static_cast<std::size_t>(std::max(width - columns_of(text), 0)), ' ') + text;
+  return std::string(static_cast<std::size_t>(std::max(width - count_columns(text), 0)), ' ') + text;
 }
 
 void add_table(Page& page, std::vector<SurveyColumn> columns) {
@@ -108,7 +108,7 @@ std::string minute_text(const std::optional<double>& time) {
 }
 
 /// The times of the jobs, without the year if all are of one year.
-std::vector<std::string> times_of(const std::vector<const SurveyJob*>& jobs) {
+std::vector<std::string> format_times(const std::vector<const SurveyJob*>& jobs) {
   constexpr std::size_t year = 5;  // "2025-"
   std::vector<std::string> times;
   std::set<std::string> years;
@@ -154,7 +154,7 @@ void add_jobs(Page& page, const Survey& survey, bool whole) {
                                        {"user", 0, false, false, 3}, {"program", 8, false, false, 1},
                                        {"GPU", 9, false, false, 2},  {"step", 0, false, true, 5},
                                        {"lost", 0, false, true, 6},  {"cause", 22}};
-  columns[when].cells = times_of(jobs);
+  columns[when].cells = format_times(jobs);
   for (const SurveyJob* job : jobs) {
     columns[name].cells.push_back(plain_line(job_name(*job)));
     columns[user].cells.push_back(plain_line(job->user));

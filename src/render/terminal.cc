@@ -125,7 +125,7 @@ std::vector<std::string> command_rows(const Page& page, const std::string& comma
     const auto end = std::min(text.find('\n', from), text.size());
     const std::string line = text.substr(from, end - from);
     const auto remark = line.find("   #");
-    const bool split = remark != std::string::npos && indent + columns_of(line) > page.width();
+    const bool split = remark != std::string::npos && indent + count_columns(line) > page.width();
     for (auto& row : wrap(blank, line.substr(0, split ? remark : line.size()), page.width()))
       rows.push_back(std::move(row));
     if (split)
@@ -198,12 +198,12 @@ std::string rule(const Report& report, const RenderOptions& view, int width) {
     if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");
     if (has_cause(report.verdict)) {
       const std::string more = text + "; oomdoctor explain " + plain_line(report.verdict.cause) + " explains the cause";
-      if (columns_of(more) < width) text = more;
+      if (count_columns(more) < width) text = more;
     }
     text += " ";
   }
-  if (columns_of(text) > width) text.clear();
-  for (int i = columns_of(text); i < width; ++i) text += "─";
+  if (count_columns(text) > width) text.clear();
+  for (int i = count_columns(text); i < width; ++i) text += "─";
   return text;
 }
 

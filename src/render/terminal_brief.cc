@@ -36,7 +36,7 @@ std::vector<const ReportIncident*> root_incidents(const Report& report) {
 }
 
 /// The failure that the verdict is about, else the last one.
-const ReportIncident& main_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
+const ReportIncident& shown_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
   const auto named = std::find(roots.begin(), roots.end(), verdict_incident(report));
   return named == roots.end() ? *roots.back() : **named;
 }
@@ -123,7 +123,7 @@ std::string account_line(const ReportIncident& of) {
 void add_failures(Page& page, const Report& report) {
   const auto roots = root_incidents(report);
   if (roots.empty()) return;
-  const ReportIncident& main = main_incident(report, roots);
+  const ReportIncident& main = shown_incident(report, roots);
   const std::string word = main.handled ? page.paint.warning("warning: ") : page.paint.error("error: ");
   page.text(
       "",

@@ -23,15 +23,15 @@ namespace {
 void add_excerpt(Page& page, const ReportIncident& of) {
   if (of.location.excerpt.empty()) return;
   const std::string gutter = fmt::format("  {} │ ", of.location.line);
-  const int indent = columns_of(gutter);
+  const int indent = count_columns(gutter);
   const MarkedLine line = mark_line(of, page.width() - indent);
   std::vector<std::string> rows = {page.paint.dim(gutter) + line.before + page.paint.error(line.mark) + line.after};
   if (!line.mark.empty()) {
-    const std::string carets(static_cast<std::size_t>(columns_of(line.mark)), '^');
+    const std::string carets(static_cast<std::size_t>(count_columns(line.mark)), '^');
     const std::string empty_gutter = std::string(static_cast<std::size_t>(indent - 2), ' ') + "│ ";
-    std::string under(static_cast<std::size_t>(columns_of(line.before)), ' ');
+    std::string under(static_cast<std::size_t>(count_columns(line.before)), ' ');
     std::string label(mark_label(line, of));
-    if (indent + columns_of(line.before + carets + label) > page.width()) label.clear();
+    if (indent + count_columns(line.before + carets + label) > page.width()) label.clear();
     rows.push_back(page.paint.dim(empty_gutter) + under + page.paint.error(carets + label));
   }
   page.lines(std::move(rows));
@@ -83,12 +83,12 @@ void add_account(Page& page, const ReportIncident& of) {
   std::vector<double> shares;
   for (const Share& part : parts) {
     labels.push_back(plain_line(part.label));
-    widest = std::max(widest, columns_of(labels.back()));
+    widest = std::max(widest, count_columns(labels.back()));
     shares.push_back(
         account.capacity_bytes > 0 ? static_cast<double>(part.bytes) / static_cast<double>(account.capacity_bytes) : 0);
   }
   widest = std::min(widest, page.width() - 36);
-  const int number_width = columns_of(text.numbers.front()) + 1 + static_cast<int>(text.unit.size());
+  const int number_width = count_columns(text.numbers.front()) + 1 + static_cast<int>(text.unit.size());
   const int bar_width = std::min(40, page.width() - widest - number_width - 13);
   const auto bars = waterfall(shares, std::max(bar_width, 4));
 
@@ -194,8 +194,8 @@ void add_series(Page& page, const Report& report) {
   const int cells = std::clamp(page.width() / 5, 8, 24);
   int name_width = 0, spark_width = 0;
   for (const ReportSeries* series : order) {
-    name_width = std::max(name_width, columns_of(short_title(report, *series)));
-    spark_width = std::max(spark_width, columns_of(sparkline(series->points, cells)));
+    name_width = std::max(name_width, count_columns(short_title(report, *series)));
+    spark_width = std::max(spark_width, count_columns(sparkline(series->points, cells)));
   }
   page.heading("Memory over the run");
   for (const ReportSeries* series : order) {

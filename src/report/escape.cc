@@ -12,25 +12,25 @@
 namespace oomdoctor {
 namespace {
 
-struct Range {
+struct CodePointRange {
   char32_t first, last;
 };
 
 /// Default_Ignorable_Code_Point of Unicode 15.1 (DerivedCoreProperties.txt). Without the variation selectors that
 /// choose how the preceding character is drawn; they draw nothing without one.
-constexpr Range ignorable[] = {
+constexpr CodePointRange ignorable[] = {
     {0x00AD, 0x00AD}, {0x034F, 0x034F}, {0x061C, 0x061C},   {0x115F, 0x1160},   {0x17B4, 0x17B5},  {0x180B, 0x180F},
     {0x200B, 0x200F}, {0x202A, 0x202E}, {0x2060, 0x206F},   {0x3164, 0x3164},   {0xFE00, 0xFE0D},  {0xFEFF, 0xFEFF},
     {0xFFA0, 0xFFA0}, {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF}};
 
 /// White_Space of Unicode 15.1 (PropList.txt), and the empty Braille pattern.
-constexpr Range blanks[] = {{0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
-                            {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
-                            {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
+constexpr CodePointRange blanks[] = {{0x0009, 0x000D}, {0x0020, 0x0020}, {0x0085, 0x0085}, {0x00A0, 0x00A0},
+                                     {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F},
+                                     {0x205F, 0x205F}, {0x2800, 0x2800}, {0x3000, 0x3000}};
 
-bool is_in(std::span<const Range> ranges, char32_t code) {
+bool is_in(std::span<const CodePointRange> ranges, char32_t code) {
   return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return code >= range.first && code <= range.last; });
+                     [&](const CodePointRange& range) { return code >= range.first && code <= range.last; });
 }
 
 /// Characters that are invisible or change the order of others. The reader must see that they are there.

@@ -31,13 +31,13 @@ std::optional<TimeLeft> time_left(const ReportSeries& of, std::optional<double> 
                   full.step_high ? std::optional(until(*full.step_high)) : std::nullopt};
 }
 
-std::optional<double> capacity_of(const ReportSeries& of) {
+std::optional<double> find_capacity(const ReportSeries& of) {
   if (of.unit == "%") return 100;
   return of.trend.capacity_bytes ? std::optional(static_cast<double>(*of.trend.capacity_bytes)) : std::nullopt;
 }
 
 double fill_or_nothing(const ReportSeries& of) {
-  const auto capacity = capacity_of(of);
+  const auto capacity = find_capacity(of);
   return capacity && *capacity > 0 ? of.last_value / *capacity : -1;
 }
 
@@ -55,7 +55,7 @@ const ReportSeries* choose(const Report& report, std::optional<double> steps_per
   return best;
 }
 
-std::string number_of(double value, const Pulse& pulse) {
+std::string value_text(double value, const Pulse& pulse) {
   return pulse.unit == "%" ? percent_text(value / 100) : bytes_text(static_cast<std::int64_t>(std::llround(value)));
 }
 
@@ -74,14 +74,14 @@ Pulse take_pulse(const Report& report, std::optional<double> steps_per_second) {
   pulse.memory = series_title(report, *series);
   pulse.unit = series->unit == "%" ? "%" : "";
   pulse.value = series->last_value;
-  pulse.capacity = capacity_of(*series);
+  pulse.capacity = find_capacity(*series);
   if (is_growth(series->trend))
     pulse.rate = fmt::format("{} per {}", rate_text(series->trend.slope).rate, series->x_unit);
   pulse.left = time_left(*series, steps_per_second);
   return pulse;
 }
 
-std::optional<double> fill_of(const Pulse& pulse) {
+std::optional<double> compute_fill(const Pulse& pulse) {
   if (!pulse.value || !pulse.capacity || *pulse.capacity <= 0) return std::nullopt;
   return *pulse.value / *pulse.capacity;
 }
@@ -91,10 +91,11 @@ std::string pulse_line(const Pulse& pulse) {
   std::string text = pulse.step ? fmt::format("step {}: ", step_text(*pulse.step)) : "";
   if (!pulse.value) return text + "no memory values yet";
   text += pulse.memory + ' ';
-  const std::string value = number_of(*pulse.value, pulse);
+  const std::string value = value_text(*pulse.value, pulse);
   if (pulse.capacity && pulse.unit.empty()) {
-    const std::string capacity = number_of(*pulse.capacity, pulse);
-    text += fmt::format("{} of {} ({})", drop_common_unit(capacity, value), capacity, percent_text(*fill_of(pulse)));
+    const std::string capacity = value_text(*pulse.capacity, pulse);
+    text +=
+        fmt::format("{} of {} ({})", drop_common_unit(capacity, value), capacity, percent_text(*compute_fill(pulse)));
   } else {
     text += value;
   }

@@ -32,7 +32,7 @@ struct Pulse {
 Pulse take_pulse(const Report& report, std::optional<double> steps_per_second);
 
 /// value divided by capacity; nullopt if one is unknown.
-std::optional<double> fill_of(const Pulse& pulse);
+std::optional<double> compute_fill(const Pulse& pulse);
 /// For example "step 1,240: 18.20 of 23.69 GiB (77%), +14.2 MiB per step, full in 2 h 10 min (90%: 1 h 50 min to 2 h
 /// 40 min)"; the headline after a failure.
 std::string pulse_line(const Pulse& pulse);

@@ -29,7 +29,7 @@ constexpr double max_gpus = 1e6;
 constexpr double max_date = 32503680000;  ///< the year 3000, in seconds since 1970
 
 /// Nothing for a time without a date, and for one that no log can have.
-std::optional<double> date_of(const std::optional<double>& time) {
+std::optional<double> valid_date(const std::optional<double>& time) {
   return time && *time >= first_dated_time && *time < max_date ? time : std::nullopt;
 }
 
@@ -45,7 +45,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> programs_
     {"framework.pytorch", "PyTorch"},
 }};
 
-std::string program_of(const Analysis& analysis, const ReportIncident* failure) {
+std::string find_program_name(const Analysis& analysis, const ReportIncident* failure) {
   if (const auto program = analysis.facts.text("framework.program")) return *program;
   for (const auto& [fact, name] : programs_by_fact)
     if (analysis.facts.is_true(fact)) return std::string(name);
@@ -53,7 +53,7 @@ std::string program_of(const Analysis& analysis, const ReportIncident* failure) 
 }
 
 /// The GPU that failed if the log numbers its GPUs, else any one.
-std::string gpu_of(const Report& report, const ReportIncident* failure) {
+std::string find_gpu(const Report& report, const ReportIncident* failure) {
   const std::string own = failure != nullptr && failure->device ? fmt::format("gpu/{}", *failure->device) : "gpu";
   std::string any;
   for (const ReportSetting& setting : report.settings) {
@@ -64,7 +64,7 @@ std::string gpu_of(const Report& report, const ReportIncident* failure) {
 }
 
 /// At least this many: what the log shows of ranks, and of GPUs that failed.
-std::optional<std::int64_t> gpus_of(const Report& report, const Analysis& analysis) {
+std::optional<std::int64_t> count_gpus(const Report& report, const Analysis& analysis) {
   std::set<int> devices;
   bool any = false;
   for (const ReportIncident& incident : report.incidents) {
@@ -78,7 +78,7 @@ std::optional<std::int64_t> gpus_of(const Report& report, const Analysis& analys
 }
 
 /// A library's frame is no place: every program that calls it has the same.
-std::string place_of(const std::optional<ReportFrame>& own) {
+std::string place_words(const std::optional<ReportFrame>& own) {
   if (!own) return "";
   const std::string file = own->file.substr(own->file.find_last_of("/\\") + 1);
   return own->function.empty() ? file : file + " in " + own->function;
@@ -91,7 +91,7 @@ std::string failure_words(ReportIncident failure) {
 }
 
 /// Without the counter, which distinguishes findings of one report.
-std::string fingerprint_of(const Report& report) {
+std::string find_fingerprint(const Report& report) {
   for (const Finding& finding : findings(report))
     if (finding.incident == nullptr || finding.incident->id == report.verdict.incident)
       return finding.fingerprint.substr(0, finding.fingerprint.find(':'));
@@ -115,12 +115,12 @@ std::optional<double> checkpoint_of_other_logs(const ScanResult& scan, const Inc
 }
 
 void set_lost_time(SurveyJob& job, const ScanResult& scan, const Incident& failure, std::string_view phase) {
-  const auto started = date_of(failure.run.started);
+  const auto started = valid_date(failure.run.started);
   if (!job.failed_at || !started || (scan.inputs.size() > 1 && is_of_a_machine(failure.oom.agent))) return;
   const double start = *started, end = *job.failed_at;
   if (start >= end) return;
   const bool while_saving = phase == "checkpoint_save";
-  auto saved = date_of(failure.run.saving && !while_saving ? failure.run.saving : failure.run.saved);
+  auto saved = valid_date(failure.run.saving && !while_saving ? failure.run.saving : failure.run.saved);
   if (const auto other = checkpoint_of_other_logs(scan, failure, start, end)) {
     if (while_saving) return;  // it may be the one that failed
     saved = std::max(saved, other);
@@ -141,7 +141,7 @@ void add(SurveySums& sums, const SurveyJob& job) {
 }
 
 /// The most jobs first, then the most lost time, then by id.
-auto rank_of(const SurveySums& sums, const std::string& id) {
+auto sort_key(const SurveySums& sums, const std::string& id) {
   return std::tuple(-sums.jobs, -sums.lost_gpu_seconds, id);
 }
 
@@ -154,7 +154,7 @@ std::string date_text(std::int64_t day) {
 /// The date of the job: of its failure, else of its end.
 std::optional<double> time_of(const SurveyJob& job) { return job.failed_at ? job.failed_at : job.ended_at; }
 
-std::vector<SurveyWeek> weeks_of(const std::vector<SurveyJob>& jobs) {
+std::vector<SurveyWeek> group_by_week(const std::vector<SurveyJob>& jobs) {
   std::map<std::int64_t, SurveyWeek> by_day;
   const auto week_at = [&](double time) -> SurveyWeek& {
     const IsoWeek week = iso_week(time);
@@ -207,7 +207,7 @@ void choose_fix(SurveyOffender& offender, const std::vector<const SurveyJob*>& j
   offender.fix_jobs = best->second.jobs;
 }
 
-SurveyOffender offender_of(const std::vector<const SurveyJob*>& jobs) {
+SurveyOffender make_offender(const std::vector<const SurveyJob*>& jobs) {
   SurveyOffender offender;
   const SurveyJob& latest = *jobs.back();
   offender.fingerprint = latest.fingerprint;
@@ -228,16 +228,16 @@ SurveyOffender offender_of(const std::vector<const SurveyJob*>& jobs) {
 }
 
 /// Jobs that share neither a known cause nor a known place are no repetition.
-std::vector<SurveyOffender> offenders_of(const std::vector<SurveyJob>& jobs) {
+std::vector<SurveyOffender> list_offenders(const std::vector<SurveyJob>& jobs) {
   std::map<std::string, std::vector<const SurveyJob*>> by_fingerprint;
   for (const SurveyJob& job : jobs)
     if (is_memory_failure(job) && !job.fingerprint.empty() && !(job.cause_title.empty() && job.place.empty()))
       by_fingerprint[job.fingerprint].push_back(&job);
   std::vector<SurveyOffender> offenders;
   for (const auto& [fingerprint, same] : by_fingerprint)
-    if (same.size() > 1) offenders.push_back(offender_of(same));
+    if (same.size() > 1) offenders.push_back(make_offender(same));
   std::sort(offenders.begin(), offenders.end(), [](const SurveyOffender& a, const SurveyOffender& b) {
-    return rank_of(a.sums, a.fingerprint) < rank_of(b.sums, b.fingerprint);
+    return sort_key(a.sums, a.fingerprint) < sort_key(b.sums, b.fingerprint);
   });
   return offenders;
 }
@@ -262,24 +262,24 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   job.job = report.job;
   job.path = failure != nullptr ? failure->location.path : report.inputs.empty() ? "" : report.inputs.front().path;
   job.logs = static_cast<std::int64_t>(report.inputs.size());
-  job.program = program_of(analysis, failure);
-  job.gpu = gpu_of(report, failure);
-  job.gpus = gpus_of(report, analysis);
+  job.program = find_program_name(analysis, failure);
+  job.gpu = find_gpu(report, failure);
+  job.gpus = count_gpus(report, analysis);
   job.outcome = report.verdict.outcome;
   job.cause = report.verdict.cause;
   job.cause_title = report.verdict.cause_title;
   job.confidence = report.verdict.confidence;
   job.headline = report.verdict.headline;
   job.step = scan.last_step;
-  job.ended_at = date_of(scan.period.last);
+  job.ended_at = valid_date(scan.period.last);
   for (const ReportFix& fix : report.fixes) job.fixes.push_back({fix.id, fix.title, fix.diagnostic});
-  if (!job.cause.empty()) job.fingerprint = fingerprint_of(report);
+  if (!job.cause.empty()) job.fingerprint = find_fingerprint(report);
   if (failure == nullptr || !analysis.primary) return job;
   if (failure->kind == to_string(OomKind::device)) job.gpu_bytes = failure->capacity_bytes;
   if (failure->step) job.step = failure->step;
-  job.place = place_of(failure->frame);
+  job.place = place_words(failure->frame);
   job.failure = failure_words(*failure);
-  job.failed_at = date_of(failure->time);
+  job.failed_at = valid_date(failure->time);
   if (is_memory_failure(job)) set_lost_time(job, scan, scan.incidents.at(*analysis.primary), failure->phase);
   return job;
 }
@@ -307,9 +307,9 @@ Survey make_survey(std::vector<SurveyJob> jobs, std::vector<ReportNote> notes) {
   std::sort(survey.outcomes.begin(), survey.outcomes.end(),
             [&](const SurveyGroup& a, const SurveyGroup& b) { return badness(a) < badness(b); });
   std::sort(survey.causes.begin(), survey.causes.end(),
-            [](const SurveyGroup& a, const SurveyGroup& b) { return rank_of(a.sums, a.id) < rank_of(b.sums, b.id); });
-  survey.weeks = weeks_of(jobs);
-  survey.offenders = offenders_of(jobs);
+            [](const SurveyGroup& a, const SurveyGroup& b) { return sort_key(a.sums, a.id) < sort_key(b.sums, b.id); });
+  survey.weeks = group_by_week(jobs);
+  survey.offenders = list_offenders(jobs);
   survey.jobs = std::move(jobs);
   survey.notes = std::move(notes);
   return survey;

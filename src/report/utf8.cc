@@ -14,7 +14,7 @@ Utf8Char first_character(std::string_view text) {
   return {static_cast<char32_t>(code), static_cast<std::size_t>(size), true};
 }
 
-int columns_of(char32_t code) {
+int count_columns(char32_t code) {
   const auto number = static_cast<utf8proc_int32_t>(code);
   // Terminals show a sign for a code without a character, and the report for a control character.
   const utf8proc_category_t category = utf8proc_category(number);
@@ -23,7 +23,7 @@ int columns_of(char32_t code) {
   return utf8proc_charwidth(number);
 }
 
-int columns_of(std::string_view text) {
+int count_columns(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {
     if (text.starts_with("\x1b[")) {
@@ -32,7 +32,7 @@ int columns_of(std::string_view text) {
       continue;
     }
     const Utf8Char c = first_character(text);
-    columns += columns_of(c.code);
+    columns += count_columns(c.code);
     text.remove_prefix(c.size);
   }
   return columns;

@@ -17,10 +17,10 @@ struct Utf8Char {
 Utf8Char first_character(std::string_view text);
 
 /// Columns: 0 for combining marks and invisible characters, 2 for East Asian wide characters and most emoji, else 1.
-int columns_of(char32_t code);
+int count_columns(char32_t code);
 
 /// Columns of a text; colour sequences (ESC [ … m) take none.
-int columns_of(std::string_view text);
+int count_columns(std::string_view text);
 
 /// The longest prefix of at most `most` bytes that splits no character.
 std::string_view utf8_prefix(std::string_view text, std::size_t most);

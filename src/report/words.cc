@@ -43,16 +43,16 @@ std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, st
 }
 
 /// A unit of size, in bytes.
-struct Unit {
+struct PrintedUnit {
   const char* name;
   double bytes;
 };
 
 /// The largest unit that is not larger than `size`, after rounding.
-Unit unit_for(double size) {
-  constexpr std::array<Unit, 5> units = {
+PrintedUnit unit_for(double size) {
+  constexpr std::array<PrintedUnit, 5> units = {
       {{"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"bytes", 1}}};
-  for (const Unit& unit : units)
+  for (const PrintedUnit& unit : units)
     if (std::fabs(size) >= 0.99995 * unit.bytes) return unit;
   return units.back();
 }
@@ -317,7 +317,7 @@ std::string range_of_lines(const Report& report, const Location& first, const Lo
 
 // An interval counts as symmetric if its halves differ by at most a tenth.
 std::string estimate_text(const ReportEstimate& of) {
-  const Unit unit = unit_for(of.value);
+  const PrintedUnit unit = unit_for(of.value);
   const double size = std::fabs(of.value) / unit.bytes,
                width = std::max(of.high - of.value, of.value - of.low) / unit.bytes;
   // As many digits as the size needs, and more if the interval would round to nothing.
@@ -331,7 +331,7 @@ std::string estimate_text(const ReportEstimate& of) {
 }
 
 RateText rate_text(const ReportEstimate& of) {
-  const Unit unit = unit_for(of.value);
+  const PrintedUnit unit = unit_for(of.value);
   const double size = std::fabs(of.value) / unit.bytes, up = of.high - of.value, down = of.value - of.low;
   const double width = std::max(up, down) / unit.bytes;
   int digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -347,7 +347,7 @@ RateText rate_text(const ReportEstimate& of) {
 
 // The unit is that of the total. Numbers are rounded to hundredths of it, and percents to integers, each with its sum.
 SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total) {
-  const Unit unit = unit_for(static_cast<double>(total));
+  const PrintedUnit unit = unit_for(static_cast<double>(total));
   const double hundredth = unit.bytes / 100;
   std::vector<double> exact, share;
   for (const auto part : parts) {

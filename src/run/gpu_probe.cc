@@ -74,14 +74,14 @@ std::vector<std::string> amd_folders(const std::string& root) {
   return folders;
 }
 
-std::string row_of(const Nvml::Card& card, const std::string& time) {
+std::string make_row(const Nvml::Gpu& card, const std::string& time) {
   constexpr std::uint64_t mebibyte = 1 << 20;
   return time + ", " + std::to_string(card.index) + ", " + card.name + ", " + std::to_string(card.total / mebibyte) +
          " MiB, " + std::to_string(card.used / mebibyte) + " MiB\n";
 }
 
-std::vector<Nvml::Card> read_amd(const std::vector<std::string>& folders) {
-  std::vector<Nvml::Card> cards;
+std::vector<Nvml::Gpu> read_amd(const std::vector<std::string>& folders) {
+  std::vector<Nvml::Gpu> cards;
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const long long used = number_in(folders[i] + "/mem_info_vram_used");
     const long long total = number_in(folders[i] + "/mem_info_vram_total");
@@ -104,7 +104,7 @@ int print_gpu_rows(const std::string& root) {
   for (;;) {
     std::string rows;
     const std::string time = local_time();
-    for (const Nvml::Card& card : nvml ? nvml->read() : read_amd(folders)) rows += row_of(card, time);
+    for (const Nvml::Gpu& card : nvml ? nvml->read() : read_amd(folders)) rows += make_row(card, time);
     if (!write_all(STDOUT_FILENO, rows)) return 0;
     nanosleep(&second, nullptr);
   }
@@ -115,7 +115,7 @@ GpuColumns GpuColumns::of(std::string_view header) {
   return header.starts_with("timestamp, index") ? GpuColumns{1, 4} : GpuColumns{1, 2};
 }
 
-std::string_view cell_of(std::string_view row, std::size_t column) {
+std::string_view find_cell(std::string_view row, std::size_t column) {
   for (; column > 0; --column) {
     const std::size_t comma = row.find(',');
     if (comma == row.npos) return {};

@@ -19,6 +19,6 @@ struct GpuColumns {
   static GpuColumns of(std::string_view header);
 };
 /// The cell of a row, without blanks in front.
-std::string_view cell_of(std::string_view row, std::size_t column);
+std::string_view find_cell(std::string_view row, std::size_t column);
 
 }  // namespace oomdoctor

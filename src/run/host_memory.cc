@@ -109,7 +109,7 @@ void HostProbe::set_process(pid_t process) {
 }
 
 /// The processes that the threads of a process started: "4711 4712 ".
-std::string HostProbe::children_of(const std::string& folder, pid_t process, int& budget) const {
+std::string HostProbe::read_children(const std::string& folder, pid_t process, int& budget) const {
   constexpr nlink_t of_one_thread = 3;  // of its folder: ".", ".." and the thread
   const std::string tasks = folder + "/task";
   struct stat status {};
@@ -141,7 +141,7 @@ void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& s
     roomiest_folder_ = folder;
   }
   if (depth >= max_depth || budget <= 0) return;
-  const std::string children = children_of(folder, process, budget);
+  const std::string children = read_children(folder, process, budget);
   for (std::string_view rest = children; !rest.empty() && budget > 0;) {
     if (const auto child = leading_number(rest)) add_process(static_cast<pid_t>(*child), depth + 1, budget, sum);
     rest.remove_prefix(std::min(rest.find(' '), rest.size() - 1) + 1);

@@ -54,7 +54,7 @@ class HostProbe {
     std::optional<std::int64_t> space_limit, data_limit;
   };
   void find_group(pid_t process);
-  std::string children_of(const std::string& folder, pid_t process, int& budget) const;
+  std::string read_children(const std::string& folder, pid_t process, int& budget) const;
   void add_process(pid_t process, int depth, int& budget, HostMemory& sum);
   void add_limits(HostMemory& out);
   void add_machine(bool kills, HostMemory& out);

@@ -15,7 +15,7 @@ struct Nvml::Functions {};
 std::optional<Nvml> Nvml::load() { return std::nullopt; }
 Nvml::Nvml(Nvml&& other) noexcept : functions_(std::exchange(other.functions_, nullptr)) {}
 Nvml::~Nvml() = default;
-std::vector<Nvml::Card> Nvml::read() const { return {}; }
+std::vector<Nvml::Gpu> Nvml::read() const { return {}; }
 
 #else
 
@@ -42,12 +42,12 @@ struct Nvml::Functions {
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*memory)(Device, Memory*) = nullptr;
   int (*memory2)(Device, Memory2*) = nullptr;  ///< null in drivers before 510
-  struct Known {
+  struct OpenDevice {
     unsigned index;
     Device device;
     std::string name;
   };
-  std::vector<Known> cards;
+  std::vector<OpenDevice> cards;
 };
 
 std::optional<Nvml> Nvml::load() {
@@ -90,9 +90,9 @@ Nvml::~Nvml() {
 }
 
 /// The first interface counts the driver's own memory as used, the second does not, as nvidia-smi.
-std::vector<Nvml::Card> Nvml::read() const {
-  std::vector<Card> out;
-  for (const Functions::Known& card : functions_->cards) {
+std::vector<Nvml::Gpu> Nvml::read() const {
+  std::vector<Gpu> out;
+  for (const Functions::OpenDevice& card : functions_->cards) {
     Memory memory;
     Memory2 memory2;
     if (functions_->memory2 != nullptr && functions_->memory2(card.device, &memory2) == success)

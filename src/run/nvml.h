@@ -12,7 +12,7 @@ namespace oomdoctor {
 class Nvml {
  public:
   /// One GPU, numbered as nvidia-smi does. `used` is without what the driver keeps for itself. Bytes.
-  struct Card {
+  struct Gpu {
     unsigned index = 0;
     std::string name;
     std::uint64_t used = 0, total = 0;
@@ -24,7 +24,7 @@ class Nvml {
   ~Nvml();
 
   /// The GPUs that answer.
-  std::vector<Card> read() const;
+  std::vector<Gpu> read() const;
 
  private:
   struct Functions;

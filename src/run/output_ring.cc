@@ -15,10 +15,10 @@ void* map_shared(std::size_t size) {
 }
 
 /// An output as one number, which one process writes and another reads at once.
-struct Entry {
+struct QueueEntry {
   std::uint64_t slot, stream, begin, size;
 
-  static Entry of(std::uint64_t packed) {
+  static QueueEntry of(std::uint64_t packed) {
     return {packed >> 48, packed >> 40 & 0xFF, packed >> 20 & 0xFFFFF, packed & 0xFFFFF};
   }
   std::uint64_t packed() const { return slot << 48 | stream << 40 | begin << 20 | size; }
@@ -84,7 +84,7 @@ bool OutputRing::push(const Room& room, std::size_t stream, std::size_t size) no
   const std::uint64_t end = control_->end.load();
   while (end - control_->begin.load() >= most_outputs) drop_oldest();
   control_->users[room.slot].fetch_add(1);
-  control_->queue[end % most_outputs].store(Entry{room.slot, stream, used_, size}.packed());
+  control_->queue[end % most_outputs].store(QueueEntry{room.slot, stream, used_, size}.packed());
   control_->end.store(end + 1);
   used_ += size;
   return control_->asleep.exchange(false);
@@ -93,12 +93,12 @@ bool OutputRing::push(const Room& room, std::size_t stream, std::size_t size) no
 void OutputRing::release(Slot slot) noexcept { control_->users[slot].fetch_sub(1); }
 
 /// Both processes may take the oldest output; the one that moves the begin has it.
-std::optional<OutputRing::Output> OutputRing::pop() noexcept {
+std::optional<OutputRing::QueuedOutput> OutputRing::pop() noexcept {
   for (std::uint64_t begin = control_->begin.load(); begin != control_->end.load();) {
-    const Entry entry = Entry::of(control_->queue[begin % most_outputs].load());
+    const QueueEntry entry = QueueEntry::of(control_->queue[begin % most_outputs].load());
     if (!control_->begin.compare_exchange_weak(begin, begin + 1)) continue;
-    return Output{static_cast<Slot>(entry.slot), entry.stream,
-                  {bytes_ + entry.slot * slot_bytes + entry.begin, entry.size}};
+    return QueuedOutput{
+        static_cast<Slot>(entry.slot), entry.stream, {bytes_ + entry.slot * slot_bytes + entry.begin, entry.size}};
   }
   return std::nullopt;
 }

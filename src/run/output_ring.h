@@ -44,13 +44,13 @@ class OutputRing {
 
   // For the recorder.
 
-  struct Output {
+  struct QueuedOutput {
     Slot slot;  ///< to be released
     std::size_t stream;
     std::string_view text;
   };
   /// The oldest output.
-  std::optional<Output> pop() noexcept;
+  std::optional<QueuedOutput> pop() noexcept;
   /// Bytes that went before pop() since the last call.
   std::int64_t take_missing() noexcept { return control_->missing.exchange(0); }
   /// From now on push() says that the recorder sleeps, once. False if there is output already.

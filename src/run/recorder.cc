@@ -304,10 +304,10 @@ void Recorder::take_gpu_line(std::string_view line) {
     return;
   }
   const GpuColumns columns = GpuColumns::of(gpu_header_);
-  const std::string_view used = cell_of(line, columns.used);
+  const std::string_view used = find_cell(line, columns.used);
   if (used.empty()) return;
   if (!gpu_rows_) gpu_rows_.emplace(folder_, RunFileNames::gpus, gpu_header_, max_gpu_rows);
-  gpu_rows_->add(line, cell_of(line, columns.key), std::strtod(std::string(used).c_str(), nullptr));
+  gpu_rows_->add(line, find_cell(line, columns.key), std::strtod(std::string(used).c_str(), nullptr));
 }
 
 void Recorder::lose(std::string what, std::string why) {

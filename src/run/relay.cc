@@ -34,7 +34,7 @@ std::int64_t milliseconds() {
 }
 
 /// The state letter of a process: 'R', 'S', 'T' if it is stopped; 0 if there is no such process.
-char state_of(pid_t process) {
+char read_state(pid_t process) {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/proc/%d/stat", static_cast<int>(process));
   const Descriptor file(open(path.data(), O_RDONLY | O_CLOEXEC));
@@ -50,9 +50,9 @@ int wake_with(pid_t command, pid_t stopped) {
   reset_signals();
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) silence(standard);
   close_all_but({});
-  for (int i = 0; i < 20 && state_of(stopped) != 'T'; ++i) nanosleep(&moment, nullptr);
-  while (state_of(command) == 'T') {
-    if (state_of(stopped) != 'T') return 0;
+  for (int i = 0; i < 20 && read_state(stopped) != 'T'; ++i) nanosleep(&moment, nullptr);
+  while (read_state(command) == 'T') {
+    if (read_state(stopped) != 'T') return 0;
     nanosleep(&moment, nullptr);
   }
   return kill(stopped, SIGCONT);

@@ -52,12 +52,12 @@ void fields(auto& field, Is<Plan> auto& of) {
 
 void fields(auto& field, Is<MemoryEstimate> auto& of) {
   std::optional<i64> margin;
-  if (of.capacity) margin = margin_of(*of.capacity);
+  if (of.capacity) margin = compute_margin(*of.capacity);
   field.group("tool", [](auto& tool) {
     tool.constant("name", "oomdoctor");
     tool("version", version);
   });
-  field("outcome", outcome_of(of));
+  field("outcome", judge_outcome(of));
   field("capacity_bytes", of.capacity);
   field("margin_bytes", margin);
   field.group("peak", [&](auto& peak) {

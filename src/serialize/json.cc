@@ -24,14 +24,14 @@ class JsonWriter : public FieldVisitor {
  public:
   template <class T>
   void operator()(const char* name, const T& value, const FieldSpec& spec = {}) {
-    if (is_required<T>(spec) || !is_empty(value)) add(name, json_of(value, spec));
+    if (is_required<T>(spec) || !is_empty(value)) add(name, make_json(value, spec));
   }
 
   template <class Items, class Body>
   void list(const char* name, const Items& items, Body body, const FieldSpec& spec = {}) {
     if (spec.optional && items.empty()) return;
     Json array = Json::array();
-    for (const auto& item : items) array.push_back(object_of([&](auto& inner) { body(inner, item); }));
+    for (const auto& item : items) array.push_back(make_object([&](auto& inner) { body(inner, item); }));
     add(name, std::move(array));
   }
 
@@ -46,7 +46,7 @@ class JsonWriter : public FieldVisitor {
 
   template <class Body>
   void group(const char* name, Body body) {
-    add(name, object_of(body));
+    add(name, make_object(body));
   }
 
   void constant(const char* name, const char* value, const FieldSpec& = {}) { add(name, value); }
@@ -54,7 +54,7 @@ class JsonWriter : public FieldVisitor {
   void whole_values(bool whole) { whole_values_ = whole; }
 
   template <class Body>
-  Json object_of(Body body) const {
+  Json make_object(Body body) const {
     JsonWriter inner;
     inner.whole_values_ = whole_values_;
     body(inner);
@@ -82,9 +82,9 @@ class JsonWriter : public FieldVisitor {
   }
 
   template <class T>
-  Json json_of(const T& value, const FieldSpec& spec) const {
+  Json make_json(const T& value, const FieldSpec& spec) const {
     if constexpr (is_optional<T>) {
-      return value ? json_of(*value, spec) : Json(nullptr);
+      return value ? make_json(*value, spec) : Json(nullptr);
     } else if constexpr (Text<T>) {
       const std::string_view text = value;
       return spec.null_if_empty && text.empty() ? Json(nullptr) : Json(text);
@@ -95,18 +95,18 @@ class JsonWriter : public FieldVisitor {
     } else if constexpr (std::is_arithmetic_v<T>) {
       return value;
     } else {
-      return object_of([&](auto& inner) { fields(inner, value); });
+      return make_object([&](auto& inner) { fields(inner, value); });
     }
   }
 
   template <class T>
-  Json json_of(const std::vector<T>& items, const FieldSpec& spec) const {
+  Json make_json(const std::vector<T>& items, const FieldSpec& spec) const {
     Json array = Json::array();
-    for (const T& item : items) array.push_back(json_of(item, spec));
+    for (const T& item : items) array.push_back(make_json(item, spec));
     return array;
   }
 
-  Json json_of(const std::map<std::string, std::int64_t>& counts, const FieldSpec&) const { return counts; }
+  Json make_json(const std::map<std::string, std::int64_t>& counts, const FieldSpec&) const { return counts; }
 
   /// JSON has no infinity, so it becomes null.
   Json number(double value, NumberForm form) const {
@@ -122,8 +122,8 @@ class JsonWriter : public FieldVisitor {
 };
 
 template <class T>
-Json json_of(const T& of) {
-  return JsonWriter().object_of([&](auto& field) { fields(field, of); });
+Json make_json(const T& of) {
+  return JsonWriter().make_object([&](auto& field) { fields(field, of); });
 }
 
 std::string compact(const Json& value) {
@@ -174,22 +174,22 @@ void print(const Json& value, std::size_t indent, std::string& out) {
 
 std::string json_text(const Report& report) {
   std::string text;
-  print(json_of(report), 0, text);
+  print(make_json(report), 0, text);
   return text + '\n';
 }
 
 std::string comparison_json(const Comparison& comparison) {
-  return json_visible(json_of(comparison).dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
+  return json_visible(make_json(comparison).dump(2, ' ', false, Json::error_handler_t::replace)) + '\n';
 }
 
 std::string estimate_json(const MemoryEstimate& estimate) {
-  return json_of(estimate).dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return make_json(estimate).dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 std::string jsonl_text(const Report& report) {
   std::string text;
   const auto add = [&](const char* name, const auto& of) {
-    Json value = json_of(of);
+    Json value = make_json(of);
     value.erase("points");
     const Json line = {{"oomdoctor_jsonl", jsonl_version},
                        {"input", report.inputs.empty() ? "" : report.inputs.front().path},
@@ -206,7 +206,7 @@ std::string jsonl_text(const Report& report) {
 
 std::string survey_json(const Survey& survey) {
   std::string text;
-  print(json_of(survey), 0, text);
+  print(make_json(survey), 0, text);
   return text + '\n';
 }
 
@@ -214,7 +214,7 @@ std::string survey_jsonl(const Survey& survey) {
   std::string text;
   for (const SurveyJob& job : survey.jobs) {
     Json line = {{"oomdoctor_survey", survey_schema_version}};
-    line.update(json_of(job));
+    line.update(make_json(job));
     text += line.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n';
   }
   return text;

@@ -73,7 +73,7 @@ PartFiles::PartFiles(const std::vector<std::string>& paths) : paths_(paths) {
 
 /// Of two parts of one log.
 bool PartFiles::is_better(const Part& part, const Part& known) const {
-  const std::string text = text_of(part), other = text_of(known);
+  const std::string text = read_text(part), other = read_text(known);
   if (text == other) return false;
   const auto is_whole = [&](const std::string& line, const Part& of) {
     try {
@@ -139,7 +139,7 @@ void PartFiles::find_in(std::size_t file) {
 
 std::string PartFiles::where(const Part& part) const { return fmt::format("{}:{}", paths_[part.file], part.number); }
 
-std::string PartFiles::text_of(const Part& part) const {
+std::string PartFiles::read_text(const Part& part) const {
   std::ifstream in = open_file(paths_[part.file]);
   in.seekg(part.offset);
   std::string line(part.bytes, '\0');
@@ -149,11 +149,11 @@ std::string PartFiles::text_of(const Part& part) const {
   return line;
 }
 
-std::string PartFiles::line(std::size_t log) const { return text_of(parts_[log]); }
+std::string PartFiles::line(std::size_t log) const { return read_text(parts_[log]); }
 
 // The file may have changed since find_in(): the part must still have the same id.
 ScanResult PartFiles::read_checked(std::size_t log) const {
-  const std::string line = text_of(parts_[log]);
+  const std::string line = read_text(parts_[log]);
   ScanResult file = read_part(line, where(parts_[log]));
   if (!(read_part_id(line, where(parts_[log])) == parts_[log].id))
     throw Error(fmt::format("{} was changed while it was read", paths_[parts_[log].file]));

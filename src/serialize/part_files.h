@@ -50,7 +50,7 @@ class PartFiles {
   void left_out(const Error& error);
   bool is_better(const Part& part, const Part& known) const;
   ScanResult read_checked(std::size_t log) const;
-  std::string text_of(const Part& part) const;
+  std::string read_text(const Part& part) const;
   std::string where(const Part& part) const;
 
   std::vector<std::string> paths_;

@@ -33,7 +33,7 @@ bool is_utf8(std::string_view text) {
 
 /// JSON strings are Unicode. Other bytes become the characters with the same numbers, in an object that marks them as
 /// bytes.
-Json text_of(const std::string& bytes) {
+Json make_text(const std::string& bytes) {
   if (is_utf8(bytes)) return bytes;
   std::string characters;
   for (const char c : bytes) {
@@ -49,7 +49,7 @@ class PartWriter : public FieldVisitor {
  public:
   template <class T>
   void operator()(const char* name, const T& value, const FieldSpec& = {}) {
-    Json written = json_of(value);
+    Json written = make_json(value);
     if (!is_nothing(written)) out_[name] = std::move(written);
   }
 
@@ -57,7 +57,7 @@ class PartWriter : public FieldVisitor {
   template <class T>
   void operator()(const char* name, const std::optional<T>& value, const FieldSpec& = {}) {
     if (!value) return;
-    Json written = json_of(*value);
+    Json written = make_json(*value);
     out_[name] = written.is_null() ? Json(0.0) : std::move(written);
   }
 
@@ -75,9 +75,9 @@ class PartWriter : public FieldVisitor {
 
   void exit_or_remark(const Event& event) {
     if (const auto* exit = std::get_if<Exit>(&event.what))
-      out_["exit"] = json_of(*exit);
+      out_["exit"] = make_json(*exit);
     else if (const auto* remark = std::get_if<Remark>(&event.what))
-      out_["remark"] = json_of(*remark);
+      out_["remark"] = make_json(*remark);
   }
 
   Json take() { return std::move(out_); }
@@ -90,9 +90,9 @@ class PartWriter : public FieldVisitor {
   }
 
   template <class T>
-  static Json json_of(const T& value) {
+  static Json make_json(const T& value) {
     if constexpr (std::is_same_v<T, std::string>) {
-      return text_of(value);
+      return make_text(value);
     } else if constexpr (std::is_same_v<T, double>) {
       if (value == 0 && !std::signbit(value)) return nullptr;
       return std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
@@ -108,17 +108,17 @@ class PartWriter : public FieldVisitor {
   }
 
   template <class T>
-  static Json json_of(const std::vector<T>& values) {
+  static Json make_json(const std::vector<T>& values) {
     Json array = Json::array();
-    for (const T& value : values) array.push_back(json_of(value));
+    for (const T& value : values) array.push_back(make_json(value));
     return array;
   }
 
   /// Names come from logs, too. They are written as pairs, because text that is not UTF-8 cannot be a key.
   template <class T, class Order>
-  static Json json_of(const std::map<std::string, T, Order>& values) {
+  static Json make_json(const std::map<std::string, T, Order>& values) {
     Json array = Json::array();
-    for (const auto& [name, value] : values) array.push_back(Json::array({text_of(name), json_of(value)}));
+    for (const auto& [name, value] : values) array.push_back(Json::array({make_text(name), make_json(value)}));
     return array;
   }
 
@@ -173,7 +173,7 @@ void remove_secrets(ScanResult& file) {
 
 std::string partial_line(const PartId& id, const ScanResult& file) {
   Json line = {{part_version_field, partial_version}};
-  line["path"] = text_of(id.path);
+  line["path"] = make_text(id.path);
   line["digest"] = id.digest;
   line["tool"] = version;
   PartWriter writer;

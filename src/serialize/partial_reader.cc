@@ -57,7 +57,7 @@ bool within(double most, std::initializer_list<double> values) {
   return std::all_of(values.begin(), values.end(), [most](double v) { return std::abs(v) <= most; });
 }
 
-std::string bytes_of(const std::string& characters) {
+std::string decode_bytes(const std::string& characters) {
   std::string bytes;
   for (std::size_t i = 0; i < characters.size(); ++i) {
     const auto byte = static_cast<unsigned char>(characters[i]);
@@ -90,7 +90,7 @@ class PartReader : public FieldVisitor {
     std::vector<Bucket> buckets;
     read_named(name, [&](const AnyJson& from) {
       if (!from.is_array() || from.size() > Series::max_buckets) throw Broken{"it is no list of values"};
-      for (const AnyJson& row : from) buckets.push_back(bucket_of(row));
+      for (const AnyJson& row : from) buckets.push_back(read_bucket(row));
     });
     i64 values = 0;
     for (const Bucket& b : buckets) {
@@ -137,7 +137,7 @@ class PartReader : public FieldVisitor {
     if (from.size() > max_items) throw Broken{fmt::format("it has more than {} items", max_items)};
   }
 
-  static Bucket bucket_of(const AnyJson& row) {
+  static Bucket read_bucket(const AnyJson& row) {
     if (!row.is_array()) throw Broken{"a value is no list of numbers"};
     Bucket b;
     std::size_t numbers = row.size();
@@ -195,7 +195,7 @@ class PartReader : public FieldVisitor {
     }
     if (!from.is_object() || from.size() != 1 || !from.contains("bytes") || !from["bytes"].is_string())
       throw Broken{"it is no text"};
-    value = bytes_of(from["bytes"].get_ref<const std::string&>());
+    value = decode_bytes(from["bytes"].get_ref<const std::string&>());
   }
 
   template <class T>
@@ -264,7 +264,7 @@ class HeadReader : public nlohmann::json_sax<AnyJson> {
   bool number_float(number_float_t, const string_t&) override { return value(); }
   bool string(string_t& text) override {
     if (depth_ == 1 && key_ == "path") path = text;
-    if (depth_ == 2 && outer_ == "path" && key_ == "bytes") path = bytes_of(text);
+    if (depth_ == 2 && outer_ == "path" && key_ == "bytes") path = decode_bytes(text);
     if (depth_ == 1 && key_ == "digest") digest = text;
     return value();
   }

@@ -30,26 +30,26 @@ class SchemaWriter : public FieldVisitor {
 
   template <class T>
   void operator()(const char* name, const T& value, const FieldSpec& spec = {}) {
-    add(name, described(schema_of(value, spec), spec), is_required<T>(spec));
+    add(name, described(make_schema(value, spec), spec), is_required<T>(spec));
   }
 
   template <class Items, class Body>
   void list(const char* name, const Items&, Body body, const FieldSpec& spec = {}) {
     const typename Items::value_type item{};
-    add(name, described(array_of(object_of([&](auto& inner) { body(inner, item); }), spec), spec), !spec.optional);
+    add(name, described(make_array(make_object([&](auto& inner) { body(inner, item); }), spec), spec), !spec.optional);
   }
 
   template <class T, class Body>
   void object(const char* name, const T& value, Body body) {
     if constexpr (is_optional<T>)
-      add(name, object_of([&, empty = typename T::value_type{}](auto& inner) { body(inner, empty); }), false);
+      add(name, make_object([&, empty = typename T::value_type{}](auto& inner) { body(inner, empty); }), false);
     else
-      add(name, object_of([&](auto& inner) { body(inner, value); }), true);
+      add(name, make_object([&](auto& inner) { body(inner, value); }), true);
   }
 
   template <class Body>
   void group(const char* name, Body body) {
-    add(name, object_of(body), true);
+    add(name, make_object(body), true);
   }
 
   void constant(const char* name, const char* value, const FieldSpec& spec = {}) {
@@ -77,7 +77,7 @@ class SchemaWriter : public FieldVisitor {
 
   /// The schema of the object whose fields `body` lists, or the reference to its definition.
   template <class Body>
-  Json object_of(Body body) const {
+  Json make_object(Body body) const {
     SchemaWriter inner(contract_, definitions_);
     body(inner);
     Json schema = inner.is_row_ ? tuple(inner.properties_) : inner.take();
@@ -107,7 +107,7 @@ class SchemaWriter : public FieldVisitor {
     return schema;
   }
 
-  static Json array_of(Json items, const FieldSpec& spec) {
+  static Json make_array(Json items, const FieldSpec& spec) {
     Json schema = {{"type", "array"}, {"items", std::move(items)}};
     if (spec.min_items) schema["minItems"] = *spec.min_items;
     return schema;
@@ -131,10 +131,10 @@ class SchemaWriter : public FieldVisitor {
   }
 
   template <class T>
-  Json schema_of(const T& value, const FieldSpec& spec) const {
+  Json make_schema(const T& value, const FieldSpec& spec) const {
     const bool part = contract_ == Contract::part;
     if constexpr (is_optional<T>) {
-      return schema_of(typename T::value_type{}, spec);
+      return make_schema(typename T::value_type{}, spec);
     } else if constexpr (Text<T>) {
       return part ? reference("text") : plain("string", spec);
     } else if constexpr (std::is_enum_v<T>) {
@@ -146,21 +146,21 @@ class SchemaWriter : public FieldVisitor {
     } else if constexpr (std::is_floating_point_v<T>) {
       return part ? reference("number") : plain("number", spec);
     } else {
-      return object_of([&](auto& inner) { fields(inner, value); });
+      return make_object([&](auto& inner) { fields(inner, value); });
     }
   }
 
   template <class T>
-  Json schema_of(const std::vector<T>&, const FieldSpec& spec) const {
-    return array_of(schema_of(T{}, spec), spec);
+  Json make_schema(const std::vector<T>&, const FieldSpec& spec) const {
+    return make_array(make_schema(T{}, spec), spec);
   }
 
   template <class T, class Order>
-  Json schema_of(const std::map<std::string, T, Order>&, const FieldSpec& spec) const {
-    Json value = schema_of(T{}, spec);
+  Json make_schema(const std::map<std::string, T, Order>&, const FieldSpec& spec) const {
+    Json value = make_schema(T{}, spec);
     if (contract_ == Contract::report) return {{"type", "object"}, {"additionalProperties", std::move(value)}};
     Json pair = {{"type", "array"}, {"prefixItems", {reference("text"), std::move(value)}}, {"items", false}};
-    return array_of(std::move(pair), spec);
+    return make_array(std::move(pair), spec);
   }
 
   Contract contract_;
@@ -171,8 +171,8 @@ class SchemaWriter : public FieldVisitor {
 };
 
 template <class T>
-Json schema_of(const T& of, Json& definitions, Contract contract = Contract::report) {
-  return SchemaWriter(contract, definitions).object_of([&](auto& field) { fields(field, of); });
+Json make_schema(const T& of, Json& definitions, Contract contract = Contract::report) {
+  return SchemaWriter(contract, definitions).make_object([&](auto& field) { fields(field, of); });
 }
 
 Json head(const std::string& contract, const std::string& version, const char* description) {
@@ -182,7 +182,7 @@ Json head(const std::string& contract, const std::string& version, const char* d
           {"description", description}};
 }
 
-std::string text_of(Json schema, Json definitions) {
+std::string dump_schema(Json schema, Json definitions) {
   schema["$defs"] = std::move(definitions);
   return schema.dump(2) + '\n';
 }
@@ -194,8 +194,8 @@ std::string report_schema() {
                      "Sizes are integers in bytes. What the log does not give is absent or null, never 0. Minor "
                      "versions add fields; readers ignore those that they do not know.");
   Json definitions;
-  schema.update(schema_of(Report{}, definitions));
-  return text_of(std::move(schema), std::move(definitions));
+  schema.update(make_schema(Report{}, definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
 }
 
 std::string comparison_schema() {
@@ -204,8 +204,8 @@ std::string comparison_schema() {
                      "x_unit. What a log does not give is absent. Minor versions add fields; readers ignore those "
                      "that they do not know.");
   Json definitions;
-  schema.update(schema_of(Comparison{}, definitions));
-  return text_of(std::move(schema), std::move(definitions));
+  schema.update(make_schema(Comparison{}, definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
 }
 
 std::string survey_schema() {
@@ -213,12 +213,12 @@ std::string survey_schema() {
                      "One line of oomdoctor survey --format jsonl: a job. Every line has all fields; what the logs do "
                      "not show is null. Sizes are integers in bytes. Minor versions add fields.");
   Json definitions = Json::object();
-  schema.update(schema_of(SurveyJob{}, definitions));
+  schema.update(make_schema(SurveyJob{}, definitions));
   Json properties = {{"oomdoctor_survey", {{"type", "string"}, {"pattern", "^1\\.[0-9]+$"}}}};
   properties.update(schema["properties"]);
   schema["properties"] = std::move(properties);
   schema["required"].push_back("oomdoctor_survey");
-  return text_of(std::move(schema), std::move(definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
 }
 
 std::string survey_totals_schema() {
@@ -226,8 +226,8 @@ std::string survey_totals_schema() {
                      "The output of oomdoctor survey --format json: what many jobs have in common. The JSON Lines have "
                      "the jobs. Minor versions add fields.");
   Json definitions = Json::object();
-  schema.update(schema_of(Survey{}, definitions));
-  return text_of(std::move(schema), std::move(definitions));
+  schema.update(make_schema(Survey{}, definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
 }
 
 std::string jsonl_schema() {
@@ -238,7 +238,7 @@ std::string jsonl_schema() {
   schema["required"] = {"oomdoctor_jsonl", "input"};
   Json definitions;
   const auto add = [&](const char* name, const auto& of) {
-    schema["properties"][name] = schema_of(of, definitions);
+    schema["properties"][name] = make_schema(of, definitions);
     schema["oneOf"].push_back({{"required", Json::array({name})}});
   };
   add("verdict", Verdict{});
@@ -249,7 +249,7 @@ std::string jsonl_schema() {
   Json& series = definitions["series"];  // without its points
   series["properties"].erase("points");
   std::erase(series["required"].get_ref<Json::array_t&>(), Json("points"));
-  return text_of(std::move(schema), std::move(definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
 }
 
 std::string partial_schema() {
@@ -272,9 +272,9 @@ std::string partial_schema() {
       {"path", {{"$ref", "#/$defs/text"}, {"description", "as it was named to analyze"}}},
       {"digest", {{"type", "string"}, {"description", "XXH3-128 of the log's bytes; with the path, which log it is"}}},
       {"tool", {{"type", "string"}, {"description", "version of oomdoctor"}}},
-      {"case", schema_of(one_log, definitions, Contract::part)}};
+      {"case", make_schema(one_log, definitions, Contract::part)}};
   schema["required"] = {part_version_field, "path", "digest", "case"};
-  return text_of(std::move(schema), std::move(definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
 }
 
 }  // namespace oomdoctor

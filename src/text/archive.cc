@@ -15,10 +15,10 @@ constexpr std::size_t block_size = std::size_t{1}
 
 }  // namespace
 
-void Archive::Free::operator()(char* block) const { std::free(block); }
+void Archive::FreeBlock::operator()(char* block) const { std::free(block); }
 
 std::unique_ptr<Archive> Archive::begin(std::string_view first, ReadPacked take, UnpackingLimits limits) {
-  const Packing packing = packing_of(first);
+  const Packing packing = find_packing(first);
   if (packing == Packing::none) return nullptr;
   return std::unique_ptr<Archive>(new Archive(packing, first, std::move(take), limits));
 }
@@ -46,7 +46,7 @@ std::size_t Archive::read(char* to, std::size_t n) {
   std::size_t made = 0;
   while (made < n && !done_) {
     if (rest_.empty()) refill();
-    const Decoder::Step step = decoder_->step(rest_, to + made, n - made);
+    const Decoder::DecodedPiece step = decoder_->step(rest_, to + made, n - made);
     rest_.remove_prefix(step.taken);
     packed_ += static_cast<i64>(step.taken);
     made += step.made;

@@ -49,7 +49,7 @@ class Archive {
   void stop(std::string damage);
   std::string text_so_far() const;
 
-  struct Free {
+  struct FreeBlock {
     void operator()(char* block) const;
   };
 
@@ -57,7 +57,7 @@ class Archive {
   ReadPacked take_;
   UnpackingLimits limits_;
   std::unique_ptr<Decoder> decoder_;
-  std::unique_ptr<char, Free> block_;
+  std::unique_ptr<char, FreeBlock> block_;
   std::string_view rest_;      ///< the part of the block that is not yet unpacked
   i64 packed_ = 0, text_ = 0;  ///< bytes so far
   bool ended_ = false, done_ = false, truncated_ = false;

@@ -46,7 +46,7 @@ class GzipDecoder final : public Decoder {
     in_header_ = true;
   }
 
-  Step step(std::string_view packed, char* to, std::size_t room) override {
+  DecodedPiece step(std::string_view packed, char* to, std::size_t room) override {
     // ISA-L counts in 32 bits, and does not write to its input.
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     const auto offered = static_cast<std::uint32_t>(std::min(packed.size(), most));
@@ -56,7 +56,7 @@ class GzipDecoder final : public Decoder {
     state_.next_out = reinterpret_cast<std::uint8_t*>(to);
     state_.avail_out = free;
     const int result = run();
-    Step step;
+    DecodedPiece step;
     // If the damage is at the very end of its input, ISA-L counts a byte or two too many.
     step.taken = state_.avail_in > offered ? offered : offered - state_.avail_in;
     step.made = free - state_.avail_out;
@@ -104,11 +104,11 @@ class ZstdDecoder final : public Decoder {
 
   void restart() override { ZSTD_DCtx_reset(stream_.get(), ZSTD_reset_session_only); }
 
-  Step step(std::string_view packed, char* to, std::size_t room) override {
+  DecodedPiece step(std::string_view packed, char* to, std::size_t room) override {
     ZSTD_inBuffer in{packed.data(), packed.size(), 0};
     ZSTD_outBuffer out{to, room, 0};
     const std::size_t result = ZSTD_decompressStream(stream_.get(), &out, &in);
-    Step step{in.pos, out.pos, State::open, {}};
+    DecodedPiece step{in.pos, out.pos, State::open, {}};
     if (ZSTD_isError(result) != 0)
       step.state = State::damaged, step.damage = ZSTD_getErrorName(result);
     else if (result == 0)
@@ -117,10 +117,10 @@ class ZstdDecoder final : public Decoder {
   }
 
  private:
-  struct Free {
+  struct FreeStream {
     void operator()(ZSTD_DStream* stream) const { ZSTD_freeDStream(stream); }
   };
-  std::unique_ptr<ZSTD_DStream, Free> stream_;
+  std::unique_ptr<ZSTD_DStream, FreeStream> stream_;
 };
 
 /// Compares the common length only.
@@ -143,16 +143,16 @@ bool may_begin(Packing packing, std::string_view first) {
          (skippable && (first.empty() || agree(first.substr(1), skippable_magic.substr(1))));
 }
 
-Packing packing_of(std::string_view first) {
+Packing find_packing(std::string_view first) {
   if (first.size() >= gzip_magic.size() && may_begin(Packing::gzip, first)) return Packing::gzip;
   if (first.size() >= zstd_magic.size() && may_begin(Packing::zstd, first)) return Packing::zstd;
   return Packing::none;
 }
 
-std::string_view packer_of(std::string_view first) {
+std::string_view find_packer(std::string_view first) {
   for (const Foreign& other : foreign)
     if (first.starts_with(other.magic)) return other.packer;
-  return to_string(packing_of(first));
+  return to_string(find_packing(first));
 }
 
 std::unique_ptr<Decoder> make_decoder(Packing packing) {

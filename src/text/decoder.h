@@ -15,11 +15,11 @@ std::string_view to_string(Packing packing);
 
 /// The compression of data with these first bytes, by its magic number. File names do not count: logs are renamed, and
 /// a pipe has none.
-Packing packing_of(std::string_view first);
+Packing find_packing(std::string_view first);
 
 /// The program that packed data with these first bytes: one of the compressions above, or one that oomdoctor does not
 /// read; "" for text.
-std::string_view packer_of(std::string_view first);
+std::string_view find_packer(std::string_view first);
 
 /// The longest magic number of a Packing, in bytes.
 inline constexpr std::size_t magic_size = 4;
@@ -32,7 +32,7 @@ class Decoder {
  public:
   enum class State { open, complete, damaged };
 
-  struct Step {
+  struct DecodedPiece {
     std::size_t taken = 0;  ///< bytes consumed from the front of `packed`
     std::size_t made = 0;   ///< bytes of text written
     State state = State::open;
@@ -44,7 +44,7 @@ class Decoder {
   /// Unpacks from the front of `packed` to `to`, which has room for `room` bytes. Consumes and writes nothing only if
   /// it needs more of either. Returns `complete` once, after the last byte of the stream, if its checksums are correct.
   /// After `complete` and `damaged`, only restart() may follow. Never throws because of the data.
-  virtual Step step(std::string_view packed, char* to, std::size_t room) = 0;
+  virtual DecodedPiece step(std::string_view packed, char* to, std::size_t room) = 0;
 
   /// Prepares for another stream of the same compression.
   virtual void restart() = 0;

@@ -82,7 +82,7 @@ LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), f
   std::transform(feeds_.begin(), feeds_.end(), breaks_.begin(), breaks_.begin(), std::bit_or());
 }
 
-std::size_t LineIndex::begin_of(std::size_t at, std::size_t from_place) const {
+std::size_t LineIndex::find_begin(std::size_t at, std::size_t from_place) const {
   if (at <= from_place) return from_place;
   std::size_t w = at / bits;
   std::uint64_t word = breaks_[w] & before(at);
@@ -92,7 +92,7 @@ std::size_t LineIndex::begin_of(std::size_t at, std::size_t from_place) const {
   return place < from_place ? from_place : place + 1;
 }
 
-std::size_t LineIndex::end_of(std::size_t at, std::size_t to) const {
+std::size_t LineIndex::find_end(std::size_t at, std::size_t to) const {
   if (at >= to) return to;
   std::size_t w = at / bits;
   std::uint64_t word = breaks_[w] & from(at);

@@ -18,9 +18,9 @@ class LineIndex {
   explicit LineIndex(std::string_view text);
 
   /// The position after the last end in [from, at); `from` if there is none.
-  std::size_t begin_of(std::size_t at, std::size_t from) const;
+  std::size_t find_begin(std::size_t at, std::size_t from) const;
   /// The first end in [at, to), for "\r\n" its first byte; `to` if there is none.
-  std::size_t end_of(std::size_t at, std::size_t to) const;
+  std::size_t find_end(std::size_t at, std::size_t to) const;
   /// The number of '\n' in [begin, end).
   i64 feeds(std::size_t begin, std::size_t end) const;
   /// True if no byte of the text belongs to an escape sequence or a NUL hole, so its lines need no cleaning (is_clean()

@@ -25,7 +25,7 @@ std::size_t count_characters(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::size_t columns_of(std::string_view line) {
+std::size_t line_columns(std::string_view line) {
   return is_clean(line) ? count_characters(line) : count_characters(clean_line(line));
 }
 
@@ -37,7 +37,7 @@ std::string digits_alike(std::string_view text) {
 }
 
 /// Rows of one table and lines of one logger have the same start.
-std::string start_of(std::string_view line) { return digits_alike(line.substr(0, start_length)); }
+std::string start_form(std::string_view line) { return digits_alike(line.substr(0, start_length)); }
 
 /// Boxes and rulers have their own width.
 bool is_wall(char c) { return c == '|' || c == '+'; }
@@ -80,7 +80,7 @@ struct Followers {
 /// Whether `next` continues a full line that was broken in a word, in a number or at a blank. A continuation does not
 /// begin like a separate line.
 Rest is_rest(std::string_view line, std::string_view next) {
-  if (next.empty() || start_of(next) == start_of(line) || read_time(next)) return Rest::no;
+  if (next.empty() || start_form(next) == start_form(line) || read_time(next)) return Rest::no;
   const char last = line.back(), first = next.front();
   if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
   if (is_space(first)) return next.size() > 1 && is_space(next[1]) ? Rest::perhaps : Rest::yes;
@@ -90,17 +90,17 @@ Rest is_rest(std::string_view line, std::string_view next) {
   return in_word || in_number || is_punctuation(first) ? first == '[' ? Rest::perhaps : Rest::yes : Rest::perhaps;
 }
 
-struct Piece {
+struct LineWithEnd {
   std::string_view line, end;
 };
 
 /// The next line and its end; nullopt if the end may still be missing.
-std::optional<Piece> next_piece(std::string_view text, bool at_end) {
+std::optional<LineWithEnd> next_piece(std::string_view text, bool at_end) {
   const std::size_t stop = find_line_end(text);
-  if (stop == text.size()) return at_end && !text.empty() ? std::optional(Piece{text, {}}) : std::nullopt;
+  if (stop == text.size()) return at_end && !text.empty() ? std::optional(LineWithEnd{text, {}}) : std::nullopt;
   if (text[stop] == '\r' && stop + 1 == text.size() && !at_end) return std::nullopt;
   const std::size_t length = text[stop] == '\r' && stop + 1 < text.size() && text[stop + 1] == '\n' ? 2 : 1;
-  return Piece{text.substr(0, stop), text.substr(stop, length)};
+  return LineWithEnd{text.substr(0, stop), text.substr(stop, length)};
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ std::size_t console_width(std::string_view head) {
   std::vector<std::pair<std::string_view, std::size_t>> lines;
   for (std::size_t at = 0; at < head.size() && lines.size() < head_lines;) {
     const auto piece = next_piece(head.substr(at), true);
-    const std::size_t columns = piece->line.size() > 4 * widest ? widest + 1 : columns_of(piece->line);
+    const std::size_t columns = piece->line.size() > 4 * widest ? widest + 1 : line_columns(piece->line);
     if (columns > widest) return 0;
     lines.emplace_back(piece->line, columns);
     width = std::max(width, columns);
@@ -186,7 +186,7 @@ void LineUnwrapper::take(UnwrappedText& out, std::string_view line, std::string_
     out.bytes.append(held_end_);
   out.bytes.append(line);
   held_end_ = end;
-  last_full_ = end.find('\n') != end.npos && columns_of(line) == width_;
+  last_full_ = end.find('\n') != end.npos && line_columns(line) == width_;
   last_line_ = line;
 }
 

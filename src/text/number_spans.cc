@@ -20,7 +20,7 @@ namespace oomdoctor::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Bit i is set if byte i of these 64 is a digit.
-std::uint64_t digits_of(const char* text) {
+std::uint64_t find_digits(const char* text) {
   std::uint64_t word = 0;
 #if HWY_TARGET == HWY_SCALAR
   for (unsigned i = 0; i < 64; ++i) word |= std::uint64_t{is_digit(text[i])} << i;
@@ -39,11 +39,11 @@ std::uint64_t digits_of(const char* text) {
 /// The same for a whole line. `words` has room for the line's words and two more.
 void mark_digits(const char* text, std::size_t size, std::uint64_t* words) {
   std::size_t at = 0;
-  for (; at + 64 <= size; at += 64) *words++ = digits_of(text + at);
+  for (; at + 64 <= size; at += 64) *words++ = find_digits(text + at);
   if (at < size) {
     char rest[64] = {};
     std::memcpy(rest, text + at, size - at);
-    *words++ = digits_of(rest);
+    *words++ = find_digits(rest);
   }
   words[0] = words[1] = 0;
 }
@@ -126,7 +126,7 @@ std::string_view NumberSpans::form() {
   return {form_.data(), size};
 }
 
-FormPlace NumberSpans::place_of(std::size_t at) const {
+FormPlace NumberSpans::find_place(std::size_t at) const {
   std::size_t runs = 0, last = 0;
   for (std::size_t i = 0; i <= at; ++i)
     if ((ends_[i / 64] >> i % 64 & 1) != 0) ++runs, last = i;

@@ -37,7 +37,7 @@ class NumberSpans {
   std::size_t first_free() const;
 
   /// Convert between the offset of a byte and its place. at() works in every line of the same form.
-  FormPlace place_of(std::size_t at) const;
+  FormPlace find_place(std::size_t at) const;
   std::size_t at(FormPlace place) const;
 
  private:

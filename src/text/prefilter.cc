@@ -27,7 +27,7 @@ constexpr std::size_t most = std::numeric_limits<std::uint16_t>::max();
 
 }  // namespace
 
-Prefilter::Piece Prefilter::piece_of(std::string_view anchor, bool fold_case, std::size_t at) {
+Prefilter::MaskedBytes Prefilter::mask_bytes(std::string_view anchor, bool fold_case, std::size_t at) {
   char bytes[8] = {}, counts[8] = {};
   for (std::size_t i = 0; i < 8 && at + i < anchor.size(); ++i) {
     bytes[i] = anchor[at + i];
@@ -41,9 +41,10 @@ void Prefilter::add(std::string_view anchor, bool fold_case, std::uint32_t index
   const std::size_t size = anchor.size(), last = size > 8 ? size - 8 : 0;
   entries_[entry] = {index, static_cast<std::uint32_t>(pieces_.size()), static_cast<std::uint16_t>(shift),
                      static_cast<std::uint16_t>(size)};
-  ends_[entry] = {piece_of(anchor, fold_case, 0), piece_of(anchor, fold_case, last), -static_cast<std::int32_t>(shift),
+  ends_[entry] = {mask_bytes(anchor, fold_case, 0), mask_bytes(anchor, fold_case, last),
+                  -static_cast<std::int32_t>(shift),
                   static_cast<std::int32_t>(last) - static_cast<std::int32_t>(shift)};
-  for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(piece_of(anchor, fold_case, at));
+  for (std::size_t at = 8; at < last; at += 8) pieces_.push_back(mask_bytes(anchor, fold_case, at));
 }
 
 // Takes placements from the plan, places the other anchors, fills the kernel's tables, and sorts the entries by slot.
@@ -113,13 +114,13 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
 }
 
 bool Prefilter::middle_equal(const Entry& entry, const char* anchor) const {
-  const Piece* piece = pieces_.data() + entry.pieces;
+  const MaskedBytes* piece = pieces_.data() + entry.pieces;
   for (std::size_t at = 8; at + 8 < entry.size; at += 8, ++piece)
     if (!piece->equal(load<std::uint64_t>(anchor + at))) return false;
   return true;
 }
 
-void Prefilter::add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>& hits) const {
+void Prefilter::add_hit(const ScanRange& span, AnchorHit hit, std::vector<AnchorHit>& hits) const {
   hits.push_back(hit);
   // Insertion sort: hits are almost in order, because a fingerprint is a few bytes after the beginning of its anchor.
   for (std::size_t i = hits.size() - 1; i > span.first_hit; --i) {
@@ -130,7 +131,7 @@ void Prefilter::add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>&
 }
 
 /// The slow path for anchors that may begin outside the requested range, or without eight readable bytes.
-void Prefilter::verify_at_ends(const Span& span, std::size_t place, std::uint32_t slot,
+void Prefilter::verify_at_ends(const ScanRange& span, std::size_t place, std::uint32_t slot,
                                std::vector<AnchorHit>& hits) const {
   for (std::size_t e = first_entry_[slot]; e < first_entry_[slot + 1]; ++e) {
     const Entry& entry = entries_[e];
@@ -150,13 +151,13 @@ void Prefilter::verify_at_ends(const Span& span, std::size_t place, std::uint32_
 
 // Compares the ends of all anchors with a found fingerprint. Matches are collected first and their middle parts
 // compared later, which keeps the inner loop free of branches.
-void Prefilter::verify(const Span& span, std::size_t block, const FingerprintPlaces& found,
+void Prefilter::verify(const ScanRange& span, std::size_t block, const FingerprintPlaces& found,
                        std::vector<AnchorHit>& hits) const {
-  struct Match {
+  struct PossibleHit {
     std::uint32_t place, entry;
   };
   constexpr std::size_t room = 256;
-  Match matches[room];
+  PossibleHit matches[room];
   std::size_t count = 0;
   const char* base = span.text.data() + block;
   // The tables are complete since the construction. A sparse log spends most of its time
@@ -202,7 +203,7 @@ void Prefilter::scan(std::string_view text, std::size_t begin, std::size_t end, 
   const std::size_t stop = std::min(end + longest_shift_, text.size() - (fingerprint_size - 1));
   const std::size_t reach = longest_ + 8;
   const std::size_t inside_end = std::min(end, text.size() < reach ? 0 : text.size() - reach);
-  const Span span{text, begin, end, begin + longest_shift_, inside_end, hits.size()};
+  const ScanRange span{text, begin, end, begin + longest_shift_, inside_end, hits.size()};
   FingerprintPlaces found;
   for (std::size_t block = begin; block < stop; block += kernel_block) {
     const std::size_t count = std::min(kernel_block, stop - block);

@@ -43,13 +43,13 @@ class Prefilter {
  private:
   /// Eight bytes for a comparison. The mask `counts` excludes bits of missing bytes, and the case bit of letters in an
   /// anchor that matches in any case.
-  struct Piece {
+  struct MaskedBytes {
     std::uint64_t bytes = 0, counts = 0;
     bool equal(std::uint64_t other) const { return ((other ^ bytes) & counts) == 0; }
   };
   /// The first and the last eight bytes of an anchor; the same bytes twice if it has at most eight.
   struct Ends {
-    Piece first, last;
+    MaskedBytes first, last;
     std::int32_t first_from = 0, last_from = 0;  ///< their offsets relative to the fingerprint
   };
   struct Entry {
@@ -60,25 +60,26 @@ class Prefilter {
   };
   /// The requested range. For a position in [inside_begin, inside_end), every anchor with its fingerprint there lies
   /// within the range, and eight bytes are readable after its beginning.
-  struct Span {
+  struct ScanRange {
     std::string_view text;
     std::size_t begin, end;
     std::size_t inside_begin, inside_end;
     std::size_t first_hit;  ///< index of this scan's first hit
   };
 
-  static Piece piece_of(std::string_view anchor, bool fold_case, std::size_t at);
+  static MaskedBytes mask_bytes(std::string_view anchor, bool fold_case, std::size_t at);
   void add(std::string_view anchor, bool fold_case, std::uint32_t index, std::size_t shift, std::size_t entry);
   bool middle_equal(const Entry& entry, const char* anchor) const;
-  void verify(const Span& span, std::size_t block, const FingerprintPlaces& found, std::vector<AnchorHit>& hits) const;
-  void verify_at_ends(const Span& span, std::size_t place, std::uint32_t slot, std::vector<AnchorHit>& hits) const;
-  void add_hit(const Span& span, AnchorHit hit, std::vector<AnchorHit>& hits) const;
+  void verify(const ScanRange& span, std::size_t block, const FingerprintPlaces& found,
+              std::vector<AnchorHit>& hits) const;
+  void verify_at_ends(const ScanRange& span, std::size_t place, std::uint32_t slot, std::vector<AnchorHit>& hits) const;
+  void add_hit(const ScanRange& span, AnchorHit hit, std::vector<AnchorHit>& hits) const;
 
   FingerprintSet fingerprints_;
   std::vector<std::uint16_t> first_entry_;  ///< by hash: the entries of a slot begin here and end at the next slot's
   std::vector<Ends> ends_;                  ///< of the entries
   std::vector<Entry> entries_;
-  std::vector<Piece> pieces_;
+  std::vector<MaskedBytes> pieces_;
   std::size_t longest_ = 0, longest_shift_ = 0;
 };
 

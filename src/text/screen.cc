@@ -45,9 +45,9 @@ void ScreenPlayer::finish(std::string& out) {
 // A state machine over single bytes, because feed() may split a sequence anywhere.
 void ScreenPlayer::take(char c, std::string& out) {
   switch (state_) {
-    case State::text:
+    case EscapeState::text:
       if (c == '\x1b')
-        state_ = State::escape;
+        state_ = EscapeState::escape;
       else if (!full_screen_)
         out.push_back(c);
       else if (static_cast<unsigned char>(c) < 0x20)
@@ -55,26 +55,26 @@ void ScreenPlayer::take(char c, std::string& out) {
       else
         put(c);
       break;
-    case State::escape:
+    case EscapeState::escape:
       parameters_.clear();
-      state_ = c == '['               ? State::sequence
-               : c == ']'             ? State::title
-               : c == '(' || c == ')' ? State::charset
-                                      : State::text;
+      state_ = c == '['               ? EscapeState::sequence
+               : c == ']'             ? EscapeState::title
+               : c == '(' || c == ')' ? EscapeState::charset
+                                      : EscapeState::text;
       break;
-    case State::sequence:
+    case EscapeState::sequence:
       if (c >= 0x40 && c <= 0x7e) {
-        state_ = State::text;
+        state_ = EscapeState::text;
         sequence(parameters_, c, out);
       } else if (parameters_.size() < max_parameters) {
         parameters_.push_back(c);
       }
       break;
-    case State::charset:
-      state_ = State::text;
+    case EscapeState::charset:
+      state_ = EscapeState::text;
       break;
-    case State::title:
-      if (c == '\a' || c == '\\') state_ = State::text;
+    case EscapeState::title:
+      if (c == '\a' || c == '\\') state_ = EscapeState::text;
       break;
   }
 }

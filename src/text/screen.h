@@ -29,7 +29,7 @@ class ScreenPlayer {
   void move(std::size_t row, std::size_t column);
   void show(std::string& out);
 
-  enum class State { text, escape, sequence, charset, title } state_ = State::text;
+  enum class EscapeState { text, escape, sequence, charset, title } state_ = EscapeState::text;
   std::string parameters_;
   std::vector<std::vector<std::string>> rows_;  ///< one text per cell, because characters may have several bytes
   std::size_t row_ = 0, column_ = 0;

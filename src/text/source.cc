@@ -206,7 +206,7 @@ struct Source::Impl {
     archive = Archive::begin({to, got}, [this](char* at, std::size_t n) { return take(at, n); });
     if (archive) got = archive->read(to, wanted);
     std::string_view first(to, got);
-    inner = packer_of(first);
+    inner = find_packer(first);
     if (!inner.empty() && !archive) return drop_packed();
     first.remove_prefix(sniff(first));
     binary = !utf16 && !screens && is_binary(first);

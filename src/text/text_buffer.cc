@@ -14,7 +14,7 @@ void TextBuffer::restart(std::string_view kept) {
 char* TextBuffer::room(std::size_t n) {
   if (capacity_ - size_ < n || bytes_ == nullptr) {
     const std::size_t wanted = std::max(size_ + n, capacity_ + capacity_ / 2);
-    std::unique_ptr<char, Free> larger(static_cast<char*>(std::malloc(std::max<std::size_t>(wanted, 1))));
+    std::unique_ptr<char, FreeBytes> larger(static_cast<char*>(std::malloc(std::max<std::size_t>(wanted, 1))));
     if (larger == nullptr) throw std::bad_alloc();
     if (size_ > 0) std::memcpy(larger.get(), bytes_.get(), size_);
     bytes_ = std::move(larger);

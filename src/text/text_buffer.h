@@ -25,11 +25,11 @@ class TextBuffer {
   void cut(std::size_t size) { size_ = size; }
 
  private:
-  struct Free {
+  struct FreeBytes {
     void operator()(char* bytes) const { std::free(bytes); }
   };
 
-  std::unique_ptr<char, Free> bytes_;
+  std::unique_ptr<char, FreeBytes> bytes_;
   std::size_t capacity_ = 0, size_ = 0;
 };
 

@@ -37,7 +37,7 @@ namespace {
 
 struct BrokenHeader {};
 
-std::string_view line_of(std::string_view text, std::size_t number) {
+std::string_view find_line(std::string_view text, std::size_t number) {
   for (; number > 1; --number) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return {};
@@ -67,7 +67,7 @@ TomlNode copied(const toml::node& from) {
     for (const auto& element : *array) list.push_back(copied(element));
     node.value = std::move(list);
   } else if (const auto* table = from.as_table()) {
-    TomlNode::Table entries;
+    TomlNode::TableEntries entries;
     for (const auto& [key, value] : *table) {
       TomlNode name = placed(key.source());
       name.value = std::string(key.str());
@@ -147,7 +147,7 @@ TomlTable TomlFile::top() const { return {*this, tree_}; }
 
 void TomlFile::fail(const TomlNode& where, const std::string& message, const std::string& help, std::string_view inside,
                     std::size_t column) const {
-  const std::string_view line = line_of(text_, where.line);
+  const std::string_view line = find_line(text_, where.line);
   const std::size_t start = inside.empty() ? std::string_view::npos : line.find(inside);
   std::string excerpt = start != std::string_view::npos ? caret_excerpt(line, start + column)
                         : !inside.empty()               ? caret_excerpt(inside, column)
@@ -167,7 +167,7 @@ TomlNode TomlFile::parse() const {
 }
 
 const TomlNode* TomlTable::get(std::string_view key) const {
-  for (const auto& [name, value] : std::get<TomlNode::Table>(node_->value))
+  for (const auto& [name, value] : std::get<TomlNode::TableEntries>(node_->value))
     if (std::get<std::string>(name.value) == key) return &value;
   return nullptr;
 }
@@ -180,7 +180,7 @@ const TomlNode* TomlTable::find(std::string_view key) {
 const TomlNode& TomlTable::need(std::string_view key) {
   if (const TomlNode* node = find(key)) return *node;
   std::vector<std::string> others;
-  for (const auto& [name, value] : std::get<TomlNode::Table>(node_->value))
+  for (const auto& [name, value] : std::get<TomlNode::TableEntries>(node_->value))
     others.push_back(std::get<std::string>(name.value));
   const std::string near = did_you_mean(key, others);
   file_->fail(*node_, "the key " + in_quotes(key) + " is missing",
@@ -194,7 +194,7 @@ void TomlTable::fail(std::string_view key, const std::string& message, const std
 }
 
 void TomlTable::finish(const std::string& otherwise) const {
-  for (const auto& [key, node] : std::get<TomlNode::Table>(node_->value)) {
+  for (const auto& [key, node] : std::get<TomlNode::TableEntries>(node_->value)) {
     const auto& name = std::get<std::string>(key.value);
     if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
     const std::string nearest = did_you_mean(name, asked_);
@@ -202,16 +202,16 @@ void TomlTable::finish(const std::string& otherwise) const {
   }
 }
 
-const std::string& TomlTable::text_of(const TomlNode& node, std::string_view key) const {
+const std::string& TomlTable::read_text(const TomlNode& node, std::string_view key) const {
   if (const auto* value = std::get_if<std::string>(&node.value)) return *value;
   file_->fail(node, in_quotes(key) + " must be a text", {});
 }
 
-std::string TomlTable::need_text(std::string_view key) { return text_of(need(key), key); }
+std::string TomlTable::need_text(std::string_view key) { return read_text(need(key), key); }
 
 std::string TomlTable::text(std::string_view key) {
   const TomlNode* node = find(key);
-  return node ? text_of(*node, key) : std::string{};
+  return node ? read_text(*node, key) : std::string{};
 }
 
 double TomlTable::need_number(std::string_view key, double low, double high) {
@@ -247,7 +247,7 @@ std::vector<std::string> TomlTable::texts(std::string_view key) {
   const auto* list = std::get_if<TomlNode::List>(&node->value);
   if (!list) fail(key, in_quotes(key) + " must be a list of texts", "write " + std::string(key) + " = [\"…\"]");
   std::vector<std::string> texts;
-  for (const auto& element : *list) texts.push_back(text_of(element, key));
+  for (const auto& element : *list) texts.push_back(read_text(element, key));
   return texts;
 }
 
@@ -255,7 +255,9 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return {};
   const auto* list = std::get_if<TomlNode::List>(&node->value);
-  const auto is_table = [](const TomlNode& element) { return std::holds_alternative<TomlNode::Table>(element.value); };
+  const auto is_table = [](const TomlNode& element) {
+    return std::holds_alternative<TomlNode::TableEntries>(element.value);
+  };
   if (!list || !std::all_of(list->begin(), list->end(), is_table))
     fail(key, in_quotes(key) + " must be a list of tables", "write [[" + std::string(key) + "]]");
   std::vector<TomlTable> tables;
@@ -266,7 +268,7 @@ std::vector<TomlTable> TomlTable::tables(std::string_view key) {
 std::optional<TomlTable> TomlTable::table(std::string_view key) {
   const TomlNode* node = find(key);
   if (!node) return std::nullopt;
-  if (!std::holds_alternative<TomlNode::Table>(node->value))
+  if (!std::holds_alternative<TomlNode::TableEntries>(node->value))
     fail(key, in_quotes(key) + " must be a table", "write [" + std::string(key) + "]");
   return TomlTable(*file_, *node);
 }

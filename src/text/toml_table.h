@@ -14,10 +14,10 @@ namespace oomdoctor {
 /// A value with its position in the file.
 struct TomlNode {
   using List = std::vector<TomlNode>;
-  using Table = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its position) and value
+  using TableEntries = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its position) and value
 
   std::size_t line = 1, column = 1;  ///< 1-based
-  std::variant<std::monostate, std::string, double, bool, List, Table> value;
+  std::variant<std::monostate, std::string, double, bool, List, TableEntries> value;
 };
 
 class TomlTable;
@@ -74,7 +74,7 @@ class TomlTable {
   const TomlFile& file() const { return *file_; }
   const TomlNode* find(std::string_view key);
   const TomlNode& need(std::string_view key);
-  const std::string& text_of(const TomlNode& node, std::string_view key) const;
+  const std::string& read_text(const TomlNode& node, std::string_view key) const;
 
  private:
   const TomlNode* get(std::string_view key) const;

@@ -48,7 +48,7 @@ void add_a_million_values(benchmark::State& state) {
 
 void growth_of_a_million_values(benchmark::State& state, Curve curve) {
   const Series series = series_of(curve);
-  for (auto _ : state) benchmark::DoNotOptimize(growth_of(series, {.capacity = 40 * GB, .failure_step = {}}));
+  for (auto _ : state) benchmark::DoNotOptimize(analyse_growth(series, {.capacity = 40 * GB, .failure_step = {}}));
 }
 
 BENCHMARK(add_a_million_values)->Unit(benchmark::kMillisecond);

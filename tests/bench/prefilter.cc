@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t block = std::size_t{1} << 20;  ///< as the scanner reads; fits the L2 cache
 
 void scan(benchmark::State& state, const std::string& text, PrefilterPlan plan) {
-  const Anchors anchors = anchors_of(all_parsers());
+  const Anchors anchors = collect_anchors(all_parsers());
   const Prefilter prefilter(anchors.text, anchors.fold_case, plan);
   std::vector<AnchorHit> hits;
   for (auto _ : state) {
@@ -66,7 +66,7 @@ void prefilter_dense(benchmark::State& state) { scan(state, dense_text(), shippe
 void prefilter_dense_unplanned(benchmark::State& state) { scan(state, dense_text(), {}); }
 
 void make(benchmark::State& state, PrefilterPlan plan) {
-  const Anchors anchors = anchors_of(all_parsers());
+  const Anchors anchors = collect_anchors(all_parsers());
   for (auto _ : state) benchmark::DoNotOptimize(Prefilter(anchors.text, anchors.fold_case, plan));
 }
 void make_prefilter(benchmark::State& state) { make(state, shipped_prefilter_plan()); }

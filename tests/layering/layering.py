@@ -8,6 +8,7 @@
 3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
 4. The code knows no single cause, fix or myth: their ids are file names in rules/, never literals in src/ or parsers/.
 5. The map in src/README.md names every file of src/ under its stage, and no other.
+6. A type's name has one meaning in src/ and parsers/, for nested types, file-local types and aliases, too.
 
 Usage: layering.py [ROOT]
 """
@@ -62,10 +63,17 @@ ORDINARY_WORDS = {
     ("parsers/model.cc", "lora"): "a setting that logs print",
 }
 
+# Names that several types may share: why.
+SHARED_TYPE_NAMES = {"Impl": "the hidden half of a class, which its .cc file defines"}
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 _MAP_STAGE = re.compile(r"^## (\w+)/")
 _MAP_NAME = re.compile(r"^- `(\w+)`: ")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_NO_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.S)
+_TYPE = re.compile(r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:alignas\([^)]*\)\s*|\[\[[^\]]*\]\]\s*)*"
+                   r"((?:\w+::)*(\w+))\s*(?:final\s*)?(?::[^;{}()]*)?\{")
+_ALIAS = re.compile(r"\busing\s+(\w+)\s*=\s*([^;]*);")
 
 
 def stage_of(path):
@@ -157,6 +165,33 @@ def map_breaches(root):
         yield f"src/README.md:{mapped[name]}: there is no {name}"
 
 
+def defined_types(text):
+    """Each type that a source defines, as (offset, name, meaning). A forward declaration defines none, and an alias of a
+    type of the same name adds no meaning. The meaning of an alias is what it stands for, that of a nested type which is
+    defined outside of its owner is its full name, and "" is that of any other type, which has one definition."""
+    code = _NO_CODE.sub(lambda part: re.sub(r"[^\n]", " ", part[0]), text)
+    for found in _TYPE.finditer(code):
+        qualified, name = found.groups()
+        yield found.start(), name, qualified if qualified != name else ""
+    for found in _ALIAS.finditer(code):
+        name, aliased = found[1], " ".join(found[2].split())
+        if aliased.split("<")[0].split("::")[-1] != name:
+            yield found.start(), name, aliased
+
+
+def second_meanings(root):
+    """Definitions of a type whose name another type of the library has."""
+    known = {}
+    for path in sources(root):
+        text = (root / path).read_text(encoding="utf-8")
+        for offset, name, meaning in sorted(defined_types(text)):
+            place = f"{path}:{text.count(chr(10), 0, offset) + 1}"
+            meaning = meaning or place
+            first_meaning, first_place = known.setdefault(name, (meaning, place))
+            if meaning != first_meaning and name not in SHARED_TYPE_NAMES:
+                yield f"{place}: {name} is also a type of {first_place}; give each the noun of its own thing"
+
+
 def breaches(root):
     ids = rule_ids(root)
     for path in sources(root):
@@ -164,6 +199,7 @@ def breaches(root):
             yield f"{path}:{line}: {text}"
     yield from unused_exemptions(root, ids)
     yield from map_breaches(root)
+    yield from second_meanings(root)
 
 
 def main():

@@ -85,6 +85,27 @@ class LayeringTest(unittest.TestCase):
         self.assertIn(f"src/other.cc:1: no stage: known are {', '.join(layering.MAY_INCLUDE)}",
                       self.found({"src/other.cc": ""}))
 
+    def test_a_type_of_a_second_meaning_is_found(self):
+        first = "namespace {\n/// A row.\nstruct Row {\n  int cells = 0;\n};\n}\n"
+        advice = "is also a type of src/text/a.cc:3; give each the noun of its own thing"
+        for second in ("struct Row {};", "class Table {\n  struct Row final : Line { int n; };\n};",
+                       "enum class Row : std::uint8_t { odd, even };", "using Row = std::vector<int>;",
+                       "template <class T>\nclass alignas(64) Row\n{\n};"):
+            with self.subTest(second=second):
+                found = self.found({"src/text/a.cc": first, "src/text/b.cc": second + "\n"})
+                line = 1 + second[:second.index("Row")].count("\n")
+                self.assertEqual(found, [f"src/text/b.cc:{line}: Row {advice}"])
+
+    def test_declarations_and_aliases_of_one_type_are_no_second_meaning(self):
+        self.assertEqual(self.found({
+            "src/parse/a.h": "struct Row;\nclass Table {\n  struct Impl;\n  struct Cell;\n  enum class Op { add };\n};\n"
+                             "struct Row {\n  Row(int n);\n};\n",
+            "src/parse/a.cc": "struct Table::Impl {};\nstruct Table::Cell {};\nusing Op = Table::Op;\n// struct Row {\n"
+                              'const char* text = "struct Row {";\nusing Json = nlohmann::ordered_json;\n',
+            "src/parse/b.cc": "struct List::Impl {};\nusing Json = nlohmann::ordered_json;\nvoid f(struct Row& row) {}\n",
+            "src/parse/c.cc": "#ifdef A\nstruct Table::Cell {};\n#endif\nenum Row next() { return {}; }\n",
+        }), [])
+
     def test_the_map_is_complete_and_current(self):
         self.assertEqual(self.found({"src/README.md": self.map_of({"src/base/gone.h": ""})})[-1],
                          "src/README.md:2: there is no base/gone")

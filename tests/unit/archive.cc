@@ -88,12 +88,12 @@ TEST_CASE("an archive gives its text, whatever the sizes of the pieces", "[archi
 }
 
 TEST_CASE("the first bytes identify an archive", "[archive]") {
-  CHECK(packing_of(gzipped("x")) == Packing::gzip);
-  CHECK(packing_of(zstandard("x")) == Packing::zstd);
-  CHECK(packing_of("\x5A\x2A\x4D\x18\x04") == Packing::zstd);
-  CHECK(packing_of("") == Packing::none);
-  CHECK(packing_of("\x1F\x8B") == Packing::none);
-  CHECK(packing_of("step 1 loss 2\n") == Packing::none);
+  CHECK(find_packing(gzipped("x")) == Packing::gzip);
+  CHECK(find_packing(zstandard("x")) == Packing::zstd);
+  CHECK(find_packing("\x5A\x2A\x4D\x18\x04") == Packing::zstd);
+  CHECK(find_packing("") == Packing::none);
+  CHECK(find_packing("\x1F\x8B") == Packing::none);
+  CHECK(find_packing("step 1 loss 2\n") == Packing::none);
   CHECK_FALSE(read_all("train.log.gz\n").archive);
 }
 

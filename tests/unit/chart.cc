@@ -30,7 +30,7 @@ TEST_CASE("shares too small for a column get a hairline, and no bar exceeds the 
   const auto rows = waterfall({0.99, 0.005, 0.005, 0.5}, 10);
   CHECK(rows[1].find("▏") != std::string::npos);
   CHECK(rows[2].find("▏") != std::string::npos);
-  for (const auto& row : rows) CHECK(columns_of(row) <= 10);
+  for (const auto& row : rows) CHECK(count_columns(row) <= 10);
   CHECK(waterfall({1.0, -0.2}, 5)[1].find("█") == std::string::npos);
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("a sparkline keeps peaks and does not amplify noise", "[chart]") {
 TEST_CASE("a sparkline draws the values that it can", "[chart]") {
   CHECK(sparkline({}, 8).empty());
   CHECK(sparkline({{3, 5}}, 8) == "▁");
-  CHECK(columns_of(sparkline({{0, 1}, {1, 2}, {1000, 3}}, 8)) == 3);
+  CHECK(count_columns(sparkline({{0, 1}, {1, 2}, {1000, 3}}, 8)) == 3);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK(sparkline({{0, nan}, {nan, 1}}, 8).empty());
   CHECK(sparkline({{5, 1}, {5, 4}}, 8).size() > 0);

@@ -203,7 +203,7 @@ TEST_CASE("comparison: free memory is not usage", "[comparison]") {
   const Comparison all = compare(run_of({level_series(10, "free")}), run_of({level_series(4, "free")}));
   REQUIRE(all.grew);
   CHECK(all.series[0].peak.change == Change::unknown);
-  CHECK(growth_of(all.series[0]) == static_cast<double>(gib(6)));
+  CHECK(measure_growth(all.series[0]) == static_cast<double>(gib(6)));
 }
 
 TEST_CASE("comparison: limits", "[comparison]") {

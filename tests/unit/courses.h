@@ -39,7 +39,7 @@ inline void expect(const Course& course, bool leak) {
           series_at(every(static_cast<std::size_t>(n)),
                     values_of(n, course.curve, printed.noise, printed.seed + static_cast<unsigned>(n)),
                     printed.quantum * GB, course.metric, course.kind);
-      const Trend trend = growth_of(series, {course.capacity, {}});
+      const Trend trend = analyse_growth(series, {course.capacity, {}});
       INFO("n = " << n << ", noise " << printed.noise << ", print step " << printed.quantum << ": "
                   << to_string(trend.shape) << ", " << trend.model << ", " << trend.why);
       CHECK(trend.leak == leak);

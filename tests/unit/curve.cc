@@ -7,7 +7,7 @@ using namespace oomdoctor;
 using namespace oomdoctor::curves;
 
 TEST_CASE("a curve follows the values and continues to the end of the forecast", "[curve]") {
-  const Trend trend = growth_of(accelerating_run(), {23.69 * GiB, 1000.0});
+  const Trend trend = analyse_growth(accelerating_run(), {23.69 * GiB, 1000.0});
   REQUIRE(trend.forecast);
   REQUIRE(trend.curve.size() > 10);
   CHECK(trend.curve.front().x == 100);
@@ -24,7 +24,7 @@ TEST_CASE("a curve follows the values and continues to the end of the forecast",
 }
 
 TEST_CASE("a curve extends at most one window beyond the values", "[curve]") {
-  const Trend trend = growth_of(accelerating_run(), {500.0 * GiB, {}});
+  const Trend trend = analyse_growth(accelerating_run(), {500.0 * GiB, {}});
   REQUIRE(trend.forecast);
   CHECK(trend.curve.back().x <= 900 + 800 + 0.01);
 }
@@ -34,7 +34,7 @@ TEST_CASE("a series that counts its steps anew has no curve: the fit's steps are
   const auto points = series.buckets();
   for (int epoch = 0; epoch < 2; ++epoch)
     for (const Bucket& b : points) series.add(b.x, 0, b.y);
-  CHECK(growth_of(series).curve.empty());
+  CHECK(analyse_growth(series).curve.empty());
 }
 
 TEST_CASE("a curve with jumps has enough points to look steep", "[curve]") {

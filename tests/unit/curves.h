@@ -71,7 +71,7 @@ inline std::vector<double> values_of(int n, const Curve& curve, double noise = 0
 
 inline Trend trend_of(int n, const Curve& curve, double noise = 0, unsigned seed = 1,
                       std::optional<double> capacity = 30 * GB) {
-  return growth_of(series_of(values_of(n, curve, noise, seed)), {capacity, {}});
+  return analyse_growth(series_of(values_of(n, curve, noise, seed)), {capacity, {}});
 }
 
 /// Nine values that accelerate towards 24 GB.

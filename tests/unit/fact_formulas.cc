@@ -8,10 +8,10 @@ TEST_CASE("every formula belongs to a fact and names only facts") {
   for (const std::string_view name : facts_with_formula()) {
     CAPTURE(name);
     CHECK(find_fact_spec(name) != nullptr);
-    CHECK_FALSE(formula_of(name).empty());
+    CHECK_FALSE(find_formula(name).empty());
   }
-  CHECK(formula_of("account.frag_ratio") == "unallocated ÷ reserved");
-  CHECK(formula_of("oom.request").empty());
+  CHECK(find_formula("account.frag_ratio") == "unallocated ÷ reserved");
+  CHECK(find_formula("oom.request").empty());
 }
 
 TEST_CASE("every fact that is computed from settings has its formula") {
@@ -19,7 +19,7 @@ TEST_CASE("every fact that is computed from settings has its formula") {
   for (const FactSpec& spec : fact_specs()) {
     const bool derived = spec.name.starts_with("advice.") || spec.name.starts_with("model.");
     CAPTURE(spec.name);
-    if (derived && spec.name != "advice.shm_to") CHECK_FALSE(formula_of(spec.name).empty());
+    if (derived && spec.name != "advice.shm_to") CHECK_FALSE(find_formula(spec.name).empty());
   }
 }
 

@@ -13,7 +13,7 @@ using namespace oomdoctor;
 using namespace oomdoctor::curves;
 
 TEST_CASE("nine values that accelerate until a GPU of 24 GB is full") {
-  const Trend trend = growth_of(accelerating_run(), {23.69 * GiB, 1000.0});
+  const Trend trend = analyse_growth(accelerating_run(), {23.69 * GiB, 1000.0});
   CHECK(trend.leak);
   CHECK(trend.shape == Shape::accelerating);
   CHECK(trend.model == "quadratic");
@@ -37,7 +37,7 @@ TEST_CASE("nine values that accelerate until a GPU of 24 GB is full") {
 
 TEST_CASE("the step at which nine accelerating values cross a capacity") {
   const auto full_at = [](double capacity) {
-    const Trend trend = growth_of(accelerating_run(), {capacity * GB, {}});
+    const Trend trend = analyse_growth(accelerating_run(), {capacity * GB, {}});
     REQUIRE(trend.forecast);
     CHECK(trend.forecast->step_low <= trend.forecast->step);
     CHECK(trend.forecast->step_high.value_or(1e9) >= trend.forecast->step);
@@ -61,7 +61,7 @@ TEST_CASE("jitter of half a print step does not change the verdict") {
     std::vector<double> values;
     for (const double y : {18.2, 18.5, 18.9, 19.4, 20.1, 20.9, 21.8, 22.9, 24.2})
       values.push_back((y + 0.1 * (source.uniform() - 0.5)) * GB);
-    const Trend trend = growth_of(series_of(values, 0.001 * GB, 100));
+    const Trend trend = analyse_growth(series_of(values, 0.001 * GB, 100));
     CHECK(trend.leak);
     CHECK(trend.shape == Shape::accelerating);
     CHECK(trend.acceleration.value > 13250);
@@ -196,10 +196,10 @@ TEST_CASE("the last run counts, and epochs are one run") {
       released.add(10 * i, 0, GB * (10 + 0.1 * i));
       kept.add(10 * i, 0, GB * (10 + 0.1 * (20 * epoch + i)));
     }
-  CHECK(growth_of(restarted).leak);
-  CHECK_FALSE(growth_of(calm).leak);
-  CHECK(growth_of(released).shape == Shape::sawtooth);
-  CHECK(growth_of(kept).leak);
+  CHECK(analyse_growth(restarted).leak);
+  CHECK_FALSE(analyse_growth(calm).leak);
+  CHECK(analyse_growth(released).shape == Shape::sawtooth);
+  CHECK(analyse_growth(kept).leak);
 }
 
 namespace {
@@ -222,30 +222,30 @@ TEST_CASE("if epochs restart the count, a position is a printed step and the ind
     const int values = first == 0 ? 12 : 11;
     REQUIRE(samples.points.size() == static_cast<std::size_t>(6 * values));
     for (int i = 0; i < 6 * values; ++i) {
-      const Place place = place_of(samples, samples.points.x[static_cast<std::size_t>(i)]);
+      const Place place = find_position(samples, samples.points.x[static_cast<std::size_t>(i)]);
       CHECK(place.step == first + 10 * (i % values));
       CHECK(place.value == static_cast<std::size_t>(i) + 1);
     }
     CHECK(samples.points.x.back() - samples.ahead() == 110);
     const double between = (samples.points.x[2] + samples.points.x[3]) / 2;
-    CHECK(place_of(samples, between).step == first + 25);
-    CHECK(place_of(samples, between).value == 4);
-    CHECK(place_of(samples, 1e9).value == static_cast<std::size_t>(6 * values));
+    CHECK(find_position(samples, between).step == first + 25);
+    CHECK(find_position(samples, between).value == 4);
+    CHECK(find_position(samples, 1e9).value == static_cast<std::size_t>(6 * values));
   }
   const Samples plain = extract_samples(series_of(std::vector<double>(20, 1 * GB)), {});
-  CHECK(place_of(plain, 95).step == 95);
-  CHECK(place_of(plain, 95).value == 11);
-  CHECK(place_of(plain, 9999).step == 9999);
-  CHECK(place_of(Samples(), 3).step == 3);
+  CHECK(find_position(plain, 95).step == 95);
+  CHECK(find_position(plain, 95).value == 11);
+  CHECK(find_position(plain, 9999).step == 9999);
+  CHECK(find_position(Samples(), 3).step == 3);
 }
 
 TEST_CASE("the words name steps that the log prints") {
-  const Trend jumped =
-      growth_of(six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
+  const Trend jumped = analyse_growth(
+      six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   CHECK(jumped.shape == Shape::step);
   CHECK(jumped.why == "jumps by 3.73 GiB at value 20, step 85, then flat at 13.04 GiB");
   const Trend late =
-      growth_of(six_epochs([](int epoch, int step) { return 10 + 0.02 * std::max(0, 110 * epoch + step - 270); }));
+      analyse_growth(six_epochs([](int epoch, int step) { return 10 + 0.02 * std::max(0, 110 * epoch + step - 270); }));
   CHECK(late.leak);
   CHECK(late.why.find("since value 27, step 50") != std::string::npos);
   CHECK(late.why.find("per step") != std::string::npos);
@@ -254,23 +254,23 @@ TEST_CASE("the words name steps that the log prints") {
   Series still = series_at({}, {}, 0.001 * GB);
   for (int i = 0; i < 40; ++i) still.add(7, 0, GB * (i < 25 ? 10 + 0.001 * (i % 2) : 14 + 0.001 * (i % 2)));
   count_values_of_repeated_steps(still);
-  const Trend by_value = growth_of(still);
+  const Trend by_value = analyse_growth(still);
   CHECK(by_value.shape == Shape::step);
   CHECK(by_value.why == "jumps by 3.73 GiB at value 25, then flat at 13.04 GiB");
   // The log prints only times.
   Series timed = series_at({}, {}, 0.001 * GB);
   timed.has_steps = false, timed.has_times = true;
   for (int i = 0; i < 40; ++i) timed.add(2 * i, 2 * i, GB * (10 + 0.1 * i));
-  CHECK(growth_of(timed).why.find("per second") != std::string::npos);
+  CHECK(analyse_growth(timed).why.find("per second") != std::string::npos);
 }
 
 TEST_CASE("the numbers of the trend use the steps that the log prints") {
-  const Trend jumped =
-      growth_of(six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
+  const Trend jumped = analyse_growth(
+      six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   REQUIRE(jumped.change_points.size() == 1);
   CHECK(jumped.change_points[0] == Approx(85).margin(5));
   const auto leak = [](int epoch, int step) { return 10 + 0.02 * std::max(0, 110 * epoch + step - 270); };
-  const Trend late = growth_of(six_epochs(leak), {24 * GB, {}});
+  const Trend late = analyse_growth(six_epochs(leak), {24 * GB, {}});
   REQUIRE(late.onset_step);
   CHECK(*late.onset_step == Approx(50).margin(5));
   // Value 14 + 6 at the end of six epochs: 290 further steps of 0.02 after the printed 110.
@@ -283,8 +283,8 @@ TEST_CASE("values after the failure are ignored") {
   series.metric = Metric::allocated;
   series.quantum = 0.01 * GB;
   for (int i = 0; i < 40; ++i) series.add(i, 0, GB * (i < 30 ? 10 + 0.2 * i : 3));
-  CHECK(growth_of(series, {20 * GB, 29.0}).leak);
-  const Trend trend = growth_of(series, {20 * GB, {}});  // without a failure, the fall is the end of the work
+  CHECK(analyse_growth(series, {20 * GB, 29.0}).leak);
+  const Trend trend = analyse_growth(series, {20 * GB, {}});  // without a failure, the fall is the end of the work
   CHECK(trend.leak);
   CHECK(trend.stages.back().kind == StageKind::release);
   CHECK(trend.stages.back().first_step == 30);
@@ -295,7 +295,7 @@ TEST_CASE("free memory is read upside down") {
   left.metric = Metric::free;
   left.quantum = 0.01 * GB;
   for (int i = 0; i < 40; ++i) left.add(i, 0, GB * (10 - 0.1 * i));
-  const Trend trend = growth_of(left);
+  const Trend trend = analyse_growth(left);
   CHECK(trend.leak);
   CHECK(trend.slope.value == Approx(-0.1 * GB));
   REQUIRE(trend.forecast);
@@ -303,21 +303,21 @@ TEST_CASE("free memory is read upside down") {
 }
 
 TEST_CASE("a short series is reported as too short, and odd input is no error") {
-  CHECK(growth_of(Series()).shape == Shape::too_short);
-  const Trend four = growth_of(series_of({1 * GB, 2 * GB, 3 * GB, 4 * GB}));
+  CHECK(analyse_growth(Series()).shape == Shape::too_short);
+  const Trend four = analyse_growth(series_of({1 * GB, 2 * GB, 3 * GB, 4 * GB}));
   CHECK(four.shape == Shape::too_short);
   CHECK_FALSE(four.leak);
   CHECK_FALSE(four.why.empty());
-  const Trend five = growth_of(series_of({1 * GB, 2 * GB, 3 * GB, 4 * GB, 5 * GB}));
+  const Trend five = analyse_growth(series_of({1 * GB, 2 * GB, 3 * GB, 4 * GB, 5 * GB}));
   CHECK(five.leak);
   CHECK(five.confidence < 0.7);
-  CHECK(growth_of(series_of(std::vector<double>(50, 0.0))).shape == Shape::flat);
+  CHECK(analyse_growth(series_of(std::vector<double>(50, 0.0))).shape == Shape::flat);
   Series still;
   still.has_steps = true;
   for (int i = 0; i < 30; ++i) still.add(7, 0, GB * i);
   count_values_of_repeated_steps(still);
-  CHECK(growth_of(still).leak);
-  const Trend full = growth_of(series_of({5 * GB, 6 * GB, 7 * GB, 8 * GB, 9 * GB, 10 * GB}), {2 * GB, {}});
+  CHECK(analyse_growth(still).leak);
+  const Trend full = analyse_growth(series_of({5 * GB, 6 * GB, 7 * GB, 8 * GB, 9 * GB, 10 * GB}), {2 * GB, {}});
   REQUIRE(full.forecast);
   CHECK(full.forecast->step == Approx(0).margin(1));
 }
@@ -328,7 +328,7 @@ TEST_CASE("the work of an analysis grows no faster than the values") {
     std::vector<double> values;
     for (int i = 0; i < count; ++i) values.push_back(GB * (10 + 0.0003 * i + 0.2 * source.normal()));
     const Series series = series_of(values);
-    return testing::cpu_seconds([&] { growth_of(series, {40 * GB, {}}); });
+    return testing::cpu_seconds([&] { analyse_growth(series, {40 * GB, {}}); });
   };
   CHECK(seconds(20000) < 8 * seconds(5000));  // between four times, and sixteen times if it grew with the square
 }
@@ -338,7 +338,7 @@ TEST_CASE("the same series gives the same answer") {
   Noise source(3);
   for (int i = 0; i < 20000; ++i) values.push_back(GB * (10 + 0.0003 * i + 0.2 * source.normal()));
   const Series series = series_of(values);
-  const Trend first = growth_of(series, {40 * GB, {}}), second = growth_of(series, {40 * GB, {}});
+  const Trend first = analyse_growth(series, {40 * GB, {}}), second = analyse_growth(series, {40 * GB, {}});
   CHECK(first.leak);
   CHECK(first.why == second.why);
   REQUIRE(first.forecast);

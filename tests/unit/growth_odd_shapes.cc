@@ -28,7 +28,7 @@ TEST_CASE("shape: after a restart only the last run counts", "[shapes]") {
     Series series = series_at({}, {}, 0.01 * GB);
     for (int i = 0; i < 40; ++i) series.add(100 + 10 * i, 0, GB * (10 + first_by * i));
     for (int i = 0; i < second_n; ++i) series.add(second_from + 10 * i, 0, GB * (9 + second_by * i));
-    return growth_of(series, {40 * GB, {}});
+    return analyse_growth(series, {40 * GB, {}});
   };
   for (const int from : {0, 100, 300, 480}) {  // from the beginning, or from a checkpoint
     CHECK(runs(0, 0.2, from, 30).leak);
@@ -49,7 +49,7 @@ TEST_CASE("shape: a short last run gets the slope of earlier runs if its values 
           lengths[run], [&](int i, double) { return 30 + by * i; }, 0.4, 100 * seed + static_cast<unsigned>(run));
       for (std::size_t i = 0; i < values.size(); ++i) series.add(10 * static_cast<double>(i), 0, values[i]);
     }
-    return growth_of(series, {80 * GB, {}});
+    return analyse_growth(series, {80 * GB, {}});
   };
   int found = 0, found_alone = 0, right = 0, alarms = 0;
   const int trials = 40;
@@ -120,7 +120,7 @@ TEST_CASE("shape: missing ranges of steps", "[shapes]") {
         steps.push_back(10 * i);
         values.push_back(GB * (10 + by * 10 * i + 0.02 * source.normal()));
       }
-      const Trend trend = growth_of(series_at(steps, values), {60 * GB, {}});
+      const Trend trend = analyse_growth(series_at(steps, values), {60 * GB, {}});
       INFO("n = " << n << ": " << trend.why);
       CHECK(trend.leak == (by > 0));
       if (by > 0) CHECK(trend.shape == Shape::linear);
@@ -142,9 +142,9 @@ TEST_CASE("shape: irregular distances between steps", "[shapes]") {
         bounded.push_back(GB * (10 + 5 * (1 - std::exp(-t / 0.15)) + 0.02 * source.normal()));
       }
       INFO("n = " << n << ", seed " << seed);
-      CHECK_FALSE(growth_of(series_at(steps, flat), {40 * GB, {}}).leak);
-      CHECK_FALSE(growth_of(series_at(steps, bounded), {40 * GB, {}}).leak);
-      const Trend trend = growth_of(series_at(steps, grown), {40 * GB, {}});
+      CHECK_FALSE(analyse_growth(series_at(steps, flat), {40 * GB, {}}).leak);
+      CHECK_FALSE(analyse_growth(series_at(steps, bounded), {40 * GB, {}}).leak);
+      const Trend trend = analyse_growth(series_at(steps, grown), {40 * GB, {}});
       CHECK(trend.leak);
       if (n > 24) CHECK(trend.slope.value == Approx(5 * GB / (step - steps.front())).epsilon(0.02));
     }
@@ -155,7 +155,7 @@ TEST_CASE("shape: very few values in the last third of the steps", "[shapes]") {
   const std::vector<double> steps{10, 35, 44, 53, 96, 148, 174, 199, 307, 325, 483, 489};
   std::vector<double> values;
   for (const double step : steps) values.push_back(GB * (10 + 0.0105 * step));
-  const Trend trend = growth_of(series_at(steps, values), {40 * GB, {}});
+  const Trend trend = analyse_growth(series_at(steps, values), {40 * GB, {}});
   CHECK(trend.leak);
   CHECK(trend.slope.value == Approx(0.0105 * GB).epsilon(0.01));
 }

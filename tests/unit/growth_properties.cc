@@ -58,8 +58,8 @@ TEST_CASE("other memory units change the numbers and not the verdict") {
     for (const double factor : {1 / 1024.0, 0.5, 3.0, 1024.0}) {
       std::vector<double> scaled;
       for (const double value : values) scaled.push_back(factor * value);
-      const Trend one = growth_of(series_of(values), {30 * GB, {}});
-      const Trend other = growth_of(series_of(scaled, factor * 0.01 * GB), {factor * 30 * GB, {}});
+      const Trend one = analyse_growth(series_of(values), {30 * GB, {}});
+      const Trend other = analyse_growth(series_of(scaled, factor * 0.01 * GB), {factor * 30 * GB, {}});
       INFO(one.why << " | " << other.why);
       same_verdict(one, other);
       CHECK(other.slope.value == Approx(factor * one.slope.value).epsilon(1e-4));
@@ -77,8 +77,8 @@ TEST_CASE("other units and another first step shift the positions and not the ve
       std::vector<double> steps = every(values.size());
       for (double& step : steps) step = factor * step + shift;
       const auto moved = [&, f = factor, s = shift](double step) { return f * step + s; };
-      const Trend one = growth_of(series_of(values), {30 * GB, {}});
-      const Trend other = growth_of(series_at(steps, values), {30 * GB, {}});
+      const Trend one = analyse_growth(series_of(values), {30 * GB, {}});
+      const Trend other = analyse_growth(series_at(steps, values), {30 * GB, {}});
       INFO(one.why << " | " << other.why);
       same_verdict(one, other);
       CHECK(other.slope.value == Approx(one.slope.value / factor).epsilon(1e-4));
@@ -98,7 +98,8 @@ TEST_CASE("a constant offset does not change the growth") {
   for (const std::vector<double>& values : courses()) {
     std::vector<double> raised;
     for (const double value : values) raised.push_back(value + 7 * GB);
-    const Trend one = growth_of(series_of(values), {30 * GB, {}}), other = growth_of(series_of(raised), {30 * GB, {}});
+    const Trend one = analyse_growth(series_of(values), {30 * GB, {}}),
+                other = analyse_growth(series_of(raised), {30 * GB, {}});
     CHECK(one.leak == other.leak);
     CHECK(one.model == other.model);
     CHECK(other.slope.value == Approx(one.slope.value).epsilon(1e-4));
@@ -110,8 +111,8 @@ TEST_CASE("a line that two handlers print counts once") {
     std::vector<double> steps, twice;
     for (std::size_t i = 0; i < values.size(); ++i)
       for (int copy = 0; copy < 2; ++copy) steps.push_back(10.0 * static_cast<double>(i)), twice.push_back(values[i]);
-    const Trend one = growth_of(series_of(values), {30 * GB, {}}),
-                other = growth_of(series_at(steps, twice), {30 * GB, {}});
+    const Trend one = analyse_growth(series_of(values), {30 * GB, {}}),
+                other = analyse_growth(series_at(steps, twice), {30 * GB, {}});
     same_verdict(one, other);
     CHECK(other.slope.value == one.slope.value);
     CHECK(other.why == one.why);
@@ -121,9 +122,9 @@ TEST_CASE("a line that two handlers print counts once") {
 TEST_CASE("a reversed leak is a release and a reversed release is a leak") {
   int growing = 0;
   for (std::vector<double> values : courses()) {
-    const Trend one = growth_of(series_of(values), {30 * GB, {}});
+    const Trend one = analyse_growth(series_of(values), {30 * GB, {}});
     std::reverse(values.begin(), values.end());
-    const Trend other = growth_of(series_of(values), {30 * GB, {}});
+    const Trend other = analyse_growth(series_of(values), {30 * GB, {}});
     INFO(one.why << " | " << other.why);
     growing += one.leak ? 1 : 0;
     CHECK_FALSE(other.leak);
@@ -132,21 +133,21 @@ TEST_CASE("a reversed leak is a release and a reversed release is a leak") {
   // Reversed and negated, the series is the same line again.
   std::vector<double> falling = values_of(
       40, [](int, double t) { return 20 - 6 * t; }, 0.05, 3);
-  CHECK_FALSE(growth_of(series_of(falling), {30 * GB, {}}).leak);
+  CHECK_FALSE(analyse_growth(series_of(falling), {30 * GB, {}}).leak);
   std::reverse(falling.begin(), falling.end());
-  CHECK(growth_of(series_of(falling), {30 * GB, {}}).leak);
+  CHECK(analyse_growth(series_of(falling), {30 * GB, {}}).leak);
 }
 
 TEST_CASE("a long series and its parts have the same growth") {
   constexpr int n = 30000;  // eight values a bucket
   const std::vector<double> values = values_of(
       n, [](int, double t) { return 10 + 9 * t; }, 0.2, 11);
-  const Trend whole = growth_of(series_of(values), {40 * GB, {}});
+  const Trend whole = analyse_growth(series_of(values), {40 * GB, {}});
   CHECK(whole.leak);
   CHECK(whole.slope.value == Approx(9 * GB / (10 * (n - 1))).epsilon(0.005));
   for (const int part : {0, 1, 2}) {
     const auto from = values.begin() + part * n / 3;
-    const Trend third = growth_of(series_of({from, from + n / 3}), {40 * GB, {}});
+    const Trend third = analyse_growth(series_of({from, from + n / 3}), {40 * GB, {}});
     CHECK(third.leak);
     CHECK(third.slope.value == Approx(whole.slope.value).epsilon(0.05));
   }
@@ -157,7 +158,7 @@ TEST_CASE("a long series and its parts have the same growth") {
     for (int k = i; k < i + 100; ++k) sum += values[static_cast<std::size_t>(k)];
     means.push_back(sum / 100), steps.push_back(10 * (i + 49.5));
   }
-  const Trend thin = growth_of(series_at(steps, means), {40 * GB, {}});
+  const Trend thin = analyse_growth(series_at(steps, means), {40 * GB, {}});
   CHECK(thin.leak);
   CHECK(thin.slope.value == Approx(whole.slope.value).epsilon(0.005));
   REQUIRE(thin.forecast);

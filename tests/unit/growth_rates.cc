@@ -26,7 +26,7 @@ TEST_CASE("varying lengths are no leak") {
     Noise source(seed);
     std::vector<double> values;
     for (int i = 0; i < 80; ++i) values.push_back((10 + std::abs(source.normal())) * GB);
-    alarms += growth_of(series_of(values), {24 * GB, {}}).leak ? 1 : 0;
+    alarms += analyse_growth(series_of(values), {24 * GB, {}}).leak ? 1 : 0;
   }
   CHECK(alarms <= 1);
 }
@@ -42,7 +42,7 @@ TEST_CASE("fewer than one in ten short series of autocorrelated noise is called 
       state = 0.8 * state + 0.6 * source.normal();
       values.push_back((10 + 0.3 * state) * GB);
     }
-    alarms += growth_of(series_of(values, 0.1 * GB)).leak ? 1 : 0;
+    alarms += analyse_growth(series_of(values, 0.1 * GB)).leak ? 1 : 0;
   }
   INFO(alarms << " of " << trials);
   CHECK(alarms < 0.10 * trials);
@@ -58,7 +58,7 @@ TEST_CASE("rounding turns fewer than one in twenty series of noise into a leak")
     const double level = 10 + 0.1 * source.uniform(), noise = 0.1 * source.uniform();
     std::vector<double> values;
     for (int i = 0; i < 10 + static_cast<int>(seed % 30); ++i) values.push_back((level + noise * source.normal()) * GB);
-    alarms += growth_of(series_of(values, 0.1 * GB)).leak ? 1 : 0;
+    alarms += analyse_growth(series_of(values, 0.1 * GB)).leak ? 1 : 0;
   }
   INFO(alarms << " of " << trials);
   CHECK(surely_below(alarms, trials, 0.05));
@@ -77,7 +77,7 @@ TEST_CASE("fewer than three in a hundred running maxima of noise are called a le
     }
     Series maximum = series_of(values);
     maximum.kind = SeriesKind::running_maximum;
-    alarms += growth_of(maximum).leak ? 1 : 0;
+    alarms += analyse_growth(maximum).leak ? 1 : 0;
   }
   INFO(alarms << " of " << trials);
   CHECK(surely_below(alarms, trials, 0.03));
@@ -93,7 +93,7 @@ TEST_CASE("a running maximum of growing work is a leak") {
       growing.push_back(GB * (highest = std::max(highest, 10 + 0.2 * i + std::abs(source.normal()))));
     Series maximum = series_of(growing);
     maximum.kind = SeriesKind::running_maximum;
-    found += growth_of(maximum).leak ? 1 : 0;
+    found += analyse_growth(maximum).leak ? 1 : 0;
   }
   CHECK(found >= 19);
 }

@@ -214,7 +214,7 @@ TEST_CASE("shape: a first value of zero, then a constant", "[shapes]") {
           for (const int n : {8, 12, 60, 240}) {
             const std::vector<double> values = values_of(n, [=](int i, double) { return i == 0 ? 0 : level; });
             const Trend trend =
-                growth_of(series_at(every(values.size()), values, 0.001 * GB, metric, kind), {capacity, {}});
+                analyse_growth(series_at(every(values.size()), values, 0.001 * GB, metric, kind), {capacity, {}});
             INFO("n = " << n << ", level " << level << ": " << to_string(trend.shape) << ", " << trend.why);
             CHECK_FALSE(trend.leak);
             CHECK((trend.shape == Shape::warmup || trend.shape == Shape::step));
@@ -291,7 +291,7 @@ TEST_CASE("growth of values printed at any time needs clear evidence", "[shapes]
   std::vector<double> values;
   for (const double mb : {602, 655, 671, 690, 702, 741, 712, 773, 748, 829, 781, 838}) values.push_back(1e6 * mb);
   const auto trend = [&](SeriesKind kind) {
-    return growth_of(series_at(every(values.size(), 1), values, 1e6, Metric::host_rss, kind));
+    return analyse_growth(series_at(every(values.size(), 1), values, 1e6, Metric::host_rss, kind));
   };
   CHECK(trend(SeriesKind::gauge).leak);
   CHECK_FALSE(trend(SeriesKind::sampled_gauge).leak);
@@ -302,7 +302,7 @@ TEST_CASE("a counter that is not a maximum is not called one", "[shapes]") {
   const std::vector<double> stairs{0.1, 0.9, 0.9, 0.9, 1.8, 1.8, 1.8, 2.5, 2.5, 2.5, 3.4, 3.4};
   std::vector<double> values;
   for (const double y : stairs) values.push_back(y * GB);
-  const Trend trend = growth_of(series_at(every(values.size(), 1), values, 0.1 * GB, Metric::reserved));
+  const Trend trend = analyse_growth(series_at(every(values.size(), 1), values, 0.1 * GB, Metric::reserved));
   CHECK(trend.why.find("maximum") == std::string::npos);
   CHECK(trend.why.find("levels off") == std::string::npos);
 }

@@ -7,15 +7,15 @@ using namespace oomdoctor;
 using Lines = std::vector<std::string>;
 
 TEST_CASE("columns count the cells that a terminal shows", "[layout]") {
-  CHECK(columns_of("abc") == 3);
-  CHECK(columns_of("Größe") == 5);
-  CHECK(columns_of("内存") == 4);
-  CHECK(columns_of("❌ ✓ 🔥") == 7);
-  CHECK(columns_of("e\xcc\x81") == 1);
-  CHECK(columns_of("ไม่พอ") == 4);
-  CHECK(columns_of("\x1b[1;31mred\x1b[0m") == 3);
-  CHECK(columns_of("\xff") == 1);
-  CHECK(columns_of("") == 0);
+  CHECK(count_columns("abc") == 3);
+  CHECK(count_columns("Größe") == 5);
+  CHECK(count_columns("内存") == 4);
+  CHECK(count_columns("❌ ✓ 🔥") == 7);
+  CHECK(count_columns("e\xcc\x81") == 1);
+  CHECK(count_columns("ไม่พอ") == 4);
+  CHECK(count_columns("\x1b[1;31mred\x1b[0m") == 3);
+  CHECK(count_columns("\xff") == 1);
+  CHECK(count_columns("") == 0);
 }
 
 TEST_CASE("text wraps at blanks and keeps its indent", "[layout]") {
@@ -34,7 +34,7 @@ TEST_CASE("a number stays with its unit, and a citation stays in one piece", "[l
 TEST_CASE("a word longer than a line is broken between characters", "[layout]") {
   CHECK(wrap("  ", "abcdefgh", 6) == Lines{"  abcd", "  efgh"});
   CHECK(wrap("", "内内内", 5) == Lines{"内内", "内"});
-  for (const auto& line : wrap("                    ", std::string(300, 'x'), 20)) CHECK(columns_of(line) <= 20);
+  for (const auto& line : wrap("                    ", std::string(300, 'x'), 20)) CHECK(count_columns(line) <= 20);
 }
 
 TEST_CASE("truncated text ends in a visible mark", "[layout]") {
@@ -58,7 +58,7 @@ TEST_CASE("in ASCII, every character takes as many columns as before", "[layout]
   const std::string text = "── ▁▂█ 1.5 → 2.0 GiB (±0.1), 12 × 8, steps 1–9 │ − ÷ · …";
   const std::string ascii = in_ascii(text);
   CHECK(ascii == "-- _.# 1.5 > 2.0 GiB (~0.1), 12 x 8, steps 1-9 | - / . ~");
-  CHECK(columns_of(ascii) == columns_of(text));
+  CHECK(count_columns(ascii) == count_columns(text));
   CHECK(in_ascii("ä\xff\x1b[1m") == "??\x1b[1m");
   CHECK(in_ascii("").empty());
 }

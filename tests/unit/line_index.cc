@@ -40,8 +40,8 @@ TEST_CASE("an index answers as a search does, on every instruction set", "[line_
         std::size_t begin = at, end = at;
         while (begin > from && !ends_line(text[begin - 1])) --begin;
         while (end < to && !ends_line(text[end])) ++end;
-        CHECK(index.begin_of(at, from) == begin);
-        CHECK(index.end_of(at, to) == end);
+        CHECK(index.find_begin(at, from) == begin);
+        CHECK(index.find_end(at, to) == end);
         CHECK(index.feeds(0, at) + index.feeds(at, text.size()) == index.feeds(0, text.size()));
       }
     }
@@ -65,8 +65,8 @@ TEST_CASE("a pair of line end bytes ends at its second byte", "[line_index]") {
   CHECK(index.feeds(0, 2) == 0);
   CHECK(index.feeds(0, 3) == 1);
   CHECK(index.feeds(3, 5) == 0);
-  CHECK(index.end_of(0, 7) == 1);
-  CHECK(index.begin_of(3, 0) == 3);
+  CHECK(index.find_end(0, 7) == 1);
+  CHECK(index.find_begin(3, 0) == 3);
 }
 
 }  // namespace oomdoctor

@@ -309,7 +309,7 @@ TEST_CASE("logits take twelve bytes each, or six with a fused loss", "[model_mem
 
 TEST_CASE("the KV cache scales with the key and value heads", "[model_memory]") {
   RunShape run;
-  run.work = Work::generation;
+  run.work = RunKind::generation;
   run.precision = Precision::pure_16bit;
   run.attention = Attention::flash;
   run.batch = 1;
@@ -382,7 +382,7 @@ TEST_CASE("the largest batch fits with the margin, the next one does not", "[mod
   run.optimizer = Optimizer::adam_8bit;
   run.checkpointing = Checkpointing::full;
   const i64 card = 80 * GiB;
-  CHECK(margin_of(card) == 4 * GiB);
+  CHECK(compute_margin(card) == 4 * GiB);
   const auto largest = largest_batch(model, run, card);
   REQUIRE(largest);
   CHECK(*largest > 1);
@@ -441,7 +441,7 @@ TEST_CASE("each change is a plan where nothing cheaper applies", "[model_plan]")
   wide.precision = Precision::fp32;
   wide.batch = 8;  // activations, not states
   CHECK(plan_of(wide) == "bf16=True");
-  wide.work = Work::generation;
+  wide.work = RunKind::generation;
   CHECK(plan_of(wide) == "torch_dtype=torch.bfloat16");
   RunShape slow = run;
   slow.fused_optimizer = false;

@@ -69,12 +69,12 @@ TEST_CASE("a position is found again in a line of the same form", "[digit_runs]"
   NumberSpans runs;
   for (const char what : {'a', 'b', 'c'}) {
     REQUIRE(runs.find(line));
-    const FormPlace place = runs.place_of(line.find(what));
+    const FormPlace place = runs.find_place(line.find(what));
     REQUIRE(runs.find(other));
     CHECK(runs.at(place) == other.find(what));
   }
   REQUIRE(runs.find(line));
-  const FormPlace number = runs.place_of(line.find("3 c"));
+  const FormPlace number = runs.find_place(line.find("3 c"));
   REQUIRE(runs.find(other));
   CHECK(runs.at(number) == other.find("31234"));
 }
@@ -88,7 +88,7 @@ TEST_CASE("every position of a line is found again in it, on every instruction s
       REQUIRE(runs.find(line));
       const auto ends = ends_of(line);
       for (std::size_t at = 0; at <= line.size(); at += 1 + engine() % 7) {
-        const FormPlace place = runs.place_of(at);
+        const FormPlace place = runs.find_place(at);
         const auto before = std::count_if(ends.begin(), ends.end(), [at](std::size_t end) { return end <= at; });
         CHECK(place.runs == before);
         CHECK(runs.at(place) == at);

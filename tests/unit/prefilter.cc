@@ -123,7 +123,7 @@ TEST_CASE("the prefilter follows its plan and chooses the bytes of unplanned anc
 
 TEST_CASE("the shipped plan covers every anchor of the shipped parsers and passes few candidates of its own text",
           "[prefilter]") {
-  const Anchors anchors = anchors_of(all_parsers());
+  const Anchors anchors = collect_anchors(all_parsers());
   const PrefilterPlan plan = shipped_prefilter_plan();
   REQUIRE(plan.size() == anchors.text.size());
   std::string text;

@@ -49,7 +49,7 @@ TEST_CASE("a forecast in seconds needs no speed", "[pulse]") {
   const Pulse pulse = take_pulse(report_of(csv), {});
   REQUIRE(pulse.left);
   CHECK(pulse.left->middle == Approx((81920.0 - 44500) / 50).epsilon(0.03));
-  CHECK(fill_of(pulse) == Approx(44500.0 / 81920));
+  CHECK(compute_fill(pulse) == Approx(44500.0 / 81920));
   CHECK_FALSE(pulse.step);
 }
 
@@ -67,5 +67,5 @@ TEST_CASE("a failure is the headline, and a log without memory says so", "[pulse
                                   "total capacity of 23.69 GiB of which 1.06 GiB is free.\n");
   CHECK(pulse_line(take_pulse(failed, {})) == failed.verdict.headline);
   CHECK(pulse_line(take_pulse(report_of("step 1 loss 2\nstep 2 loss 1\n"), {})) == "no memory values yet");
-  CHECK_FALSE(fill_of(Pulse{}));
+  CHECK_FALSE(compute_fill(Pulse{}));
 }

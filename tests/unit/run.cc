@@ -231,8 +231,8 @@ TEST_CASE("the files of the amdgpu driver become rows") {
   CHECK(rows[1].substr(rows[1].find(',')) == ", 0, AMD GPU, 65520 MiB, 1024 MiB");
   CHECK(rows[2].substr(rows[2].find(',')) == ", 1, AMD GPU, 65520 MiB, 2048 MiB");
   const GpuColumns columns = GpuColumns::of(rows[0]);
-  CHECK(cell_of(rows[2], columns.key) == "1");
-  CHECK(cell_of(rows[2], columns.used) == "2048 MiB");
+  CHECK(find_cell(rows[2], columns.key) == "1");
+  CHECK(find_cell(rows[2], columns.used) == "2048 MiB");
 }
 
 }  // namespace oomdoctor

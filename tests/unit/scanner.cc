@@ -29,7 +29,7 @@ std::string filler(std::size_t size, i64& lines) {
   return out;
 }
 
-std::string scan() {
+std::string failed_run_log() {
   return "step 10 | loss 2.1 | allocated 30.000 GiB\nstep 20 | loss 2.0 | allocated 30.500 GiB\n"
          "Traceback (most recent call last):\n"
          "  File \"/home/u/train.py\", line 97, in main\n    loss = step(batch)\n"
@@ -40,7 +40,7 @@ std::string scan() {
 }  // namespace
 
 TEST_CASE("the scanner reads a log to its end", "[scanner]") {
-  const ScanResult found = scan_text(scan());
+  const ScanResult found = scan_text(failed_run_log());
   REQUIRE(found.incidents.size() >= 1);
   const Incident& incident = found.incidents[0];
   CHECK(incident.evidence.span.first_line == 8);
@@ -56,7 +56,7 @@ TEST_CASE("the scanner reads a log to its end", "[scanner]") {
 }
 
 TEST_CASE("block boundaries change nothing", "[scanner]") {
-  const std::string text = scan();
+  const std::string text = failed_run_log();
   const std::string expected = words_of(scan_text(text));
   i64 lines_after = 0;
   const std::string after = filler(block / 4, lines_after);
@@ -127,7 +127,7 @@ TEST_CASE("lines are counted as editors and grep count them", "[scanner]") {
 }
 
 TEST_CASE("Windows line ends give the same lines", "[scanner]") {
-  const std::string text = scan();
+  const std::string text = failed_run_log();
   const std::string expected = words_of(scan_text(text));
   std::string other;
   for (const char c : text) other += c == '\n' ? "\r\n" : std::string(1, c);
@@ -159,7 +159,7 @@ TEST_CASE("a single line of megabytes", "[scanner]") {
 }
 
 TEST_CASE("a file, a text and its encodings give the same result", "[scanner]") {
-  const std::string text = scan();
+  const std::string text = failed_run_log();
   const std::string expected = words_of(scan_text(text));
   const auto path = std::filesystem::temp_directory_path() / ("oomdoctor-scan-" + std::to_string(::getpid()) + ".log");
   std::ofstream(path, std::ios::binary) << text;
@@ -181,7 +181,7 @@ TEST_CASE("a file, a text and its encodings give the same result", "[scanner]") 
 }
 
 TEST_CASE("colours and runs of NUL bytes change nothing", "[scanner]") {
-  const std::string text = scan();
+  const std::string text = failed_run_log();
   const ScanResult expected = scan_text(text);
   std::string coloured;
   for (std::size_t at = 0; at < text.size();) {

@@ -50,7 +50,7 @@ TEST_CASE("a spike leaves its neighbourhood for at most three values", "[shapes]
 
 TEST_CASE("a level begins at its first value", "[shapes]") {
   // Chance makes short levels of some noise: a later stage weighs them.
-  const auto changes = [](const Points& points) { return level_changes(points, 1.5 * noise_of(points)); };
+  const auto changes = [](const Points& points) { return level_changes(points, 1.5 * compute_noise(points)); };
   CHECK(changes(made(60, 0.05, [](int) { return 20.0; })).empty());
   CHECK(changes(made(60, 0.05, [](int i) { return i < 25 ? 20.0 : 22.0; })) == Indices{25});
   CHECK(changes(made(60, 0.05, [](int i) { return i < 20 ? 20.0 : i < 45 ? 24.0 : 21.0; })) == Indices{20, 45});
@@ -58,8 +58,8 @@ TEST_CASE("a level begins at its first value", "[shapes]") {
 }
 
 TEST_CASE("slow movement is no noise", "[shapes]") {
-  CHECK(noise_of(made(400, 0.1, [](int) { return 20.0; })) == Approx(0.1).epsilon(0.15));
-  CHECK(noise_of(made(400, 0.1, [](int i) { return 20 + 0.01 * i; })) == Approx(0.1).epsilon(0.15));
+  CHECK(compute_noise(made(400, 0.1, [](int) { return 20.0; })) == Approx(0.1).epsilon(0.15));
+  CHECK(compute_noise(made(400, 0.1, [](int i) { return 20 + 0.01 * i; })) == Approx(0.1).epsilon(0.15));
 }
 
 TEST_CASE("equal stairs have the distance at which they were built", "[shapes]") {

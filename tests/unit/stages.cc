@@ -42,7 +42,7 @@ std::string kinds_of(const Trend& trend) {
 }
 
 void expect_leak(const Run& run, double rate, const std::string& kinds, double since) {
-  const Trend trend = growth_of(series_of(run), {80 * GB, {}});
+  const Trend trend = analyse_growth(series_of(run), {80 * GB, {}});
   INFO(kinds_of(trend) << ": " << trend.why);
   CHECK(trend.leak);
   CHECK(trend.slope.value == Approx(rate * GB).epsilon(0.05));
@@ -92,7 +92,7 @@ TEST_CASE("after the release, all of the rest is idle", "[stages]") {
 TEST_CASE("evaluations between the training segments are left out", "[stages]") {
   for (const double height : {6.0, -9.0}) {
     const Run run{.memory = [=](int i) { return 30 + 0.05 * i + (i % 40 >= 32 ? height : 0); }};
-    const Trend trend = growth_of(series_of(run), {80 * GB, {}});
+    const Trend trend = analyse_growth(series_of(run), {80 * GB, {}});
     INFO(kinds_of(trend) << ": " << trend.why);
     CHECK(trend.leak);
     CHECK(trend.slope.value == Approx(0.05 * GB).epsilon(0.03));
@@ -100,7 +100,7 @@ TEST_CASE("evaluations between the training segments are left out", "[stages]") 
           "working evaluation working evaluation working evaluation working evaluation working "
           "evaluation");
     const Run flat{.memory = [=](int i) { return 30 + (i % 40 >= 32 ? height : 0); }};
-    CHECK_FALSE(growth_of(series_of(flat), {80 * GB, {}}).leak);
+    CHECK_FALSE(analyse_growth(series_of(flat), {80 * GB, {}}).leak);
   }
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("the second job is judged separately", "[stages]") {
     return Run{.memory = [=](int i) { return i < 80 ? 25.0 : i < 95 ? 0.5 : 40 + second * (i - 95); }, .timed = true};
   };
   expect_leak(two(0.06), 0.06, "working idle working", 95);
-  const Trend flat = growth_of(series_of(two(0)), {80 * GB, {}});
+  const Trend flat = analyse_growth(series_of(two(0)), {80 * GB, {}});
   CHECK_FALSE(flat.leak);
 }
 
@@ -122,13 +122,13 @@ TEST_CASE("growth that was released before is no leak when it comes again", "[st
   for (const int cut : {150, 165, 178}) {
     const Run run{.memory = [](int i) { return i < 10 ? 0.5 : 20 + 0.2 * ((i - 10) % 45); }, .n = cut};
     INFO("n = " << cut);
-    CHECK_FALSE(growth_of(series_of(run), {80 * GB, {}}).leak);
+    CHECK_FALSE(analyse_growth(series_of(run), {80 * GB, {}}).leak);
   }
 }
 
 TEST_CASE("growth that levels off after the start-up is reported with its level and position", "[stages]") {
   const Run run{.memory = [](int i) { return i < 6 ? 2 : 20 + 6 * (1 - std::exp(-(i - 6) / 20.0)); }};
-  const Trend trend = growth_of(series_of(run), {80 * GB, {}});
+  const Trend trend = analyse_growth(series_of(run), {80 * GB, {}});
   CHECK_FALSE(trend.leak);
   CHECK((trend.shape == Shape::saturating || trend.shape == Shape::warmup));
   CHECK(trend.why.find("at 24.2") != std::string::npos);  // 26 GB in GiB
@@ -142,7 +142,7 @@ TEST_CASE("at most one of twenty series of wandering noise is called a leak", "[
       double noise = 0;
       const Run run{
           .memory = [&](int) { return 20 + (noise = 0.8 * noise + 0.3 * source.normal()); }, .noise = 0, .n = n};
-      alarms += growth_of(series_of(run), {80 * GB, {}}).leak;
+      alarms += analyse_growth(series_of(run), {80 * GB, {}}).leak;
     }
     INFO("n = " << n << ": " << alarms << " of " << series);
     CHECK(alarms <= series / 20);

@@ -74,14 +74,14 @@ TEST_CASE("the slope alone equals the slope with its interval") {
   for (int i = 0; i < 61; ++i) x.push_back(i * (1 + 0.01 * i)), y.push_back(0.3 * i + (i * 37 % 11));
   CHECK(theil_sen_slope(x, y) == theil_sen(x, y).value);
   CHECK(theil_sen_slope({}, {}) == 0);
-  CHECK(spread_of(y, median_of(y)) == spread_of(y));
+  CHECK(compute_spread(y, compute_median(y)) == compute_spread(y));
 }
 
 TEST_CASE("spread and quantiles") {
-  CHECK(median_of({3, 1, 2, 4}) == 2.5);
-  CHECK(quantile_of({1, 2, 3, 4, 5}, 0.75) == 4);
-  CHECK(quantile_of({}, 0.5) == 0);
-  CHECK(spread_of({1, 2, 3, 4, 1000}) == Approx(1.4826));
+  CHECK(compute_median({3, 1, 2, 4}) == 2.5);
+  CHECK(compute_quantile({1, 2, 3, 4, 5}, 0.75) == 4);
+  CHECK(compute_quantile({}, 0.5) == 0);
+  CHECK(compute_spread({1, 2, 3, 4, 1000}) == Approx(1.4826));
 }
 
 TEST_CASE("autocorrelation is corrected for short series") {

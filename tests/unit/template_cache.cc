@@ -25,7 +25,7 @@ LineTemplate shape_of(const std::string& line, const NumberSpans* runs) {
   const std::size_t at = line.find("9 GB");
   LineTemplate shape;
   TemplateMatch& take = shape.accepts.emplace_back();
-  take.numbers.push_back({0, static_cast<std::uint32_t>(at), runs != nullptr ? runs->place_of(at) : FormPlace{}});
+  take.numbers.push_back({0, static_cast<std::uint32_t>(at), runs != nullptr ? runs->find_place(at) : FormPlace{}});
   return shape;
 }
 

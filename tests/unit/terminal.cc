@@ -32,7 +32,7 @@ TEST_CASE("no line exceeds the width", "[terminal]") {
       for (const bool verbose : {false, true})
         for (const auto& line : lines_of(terminal_text(report, view(width, verbose, verbose)))) {
           INFO(width << ": " << line);
-          CHECK(columns_of(line) <= width);
+          CHECK(count_columns(line) <= width);
         }
 }
 
@@ -97,8 +97,8 @@ TEST_CASE("the caret is under the number, after text of any width", "[terminal]"
     if (at == std::string::npos || !lines[i].starts_with("  7 ")) continue;
     const auto caret = lines[i + 1].find('^');
     REQUIRE(caret != std::string::npos);
-    CHECK(columns_of(std::string_view(lines[i]).substr(0, at)) ==
-          columns_of(std::string_view(lines[i + 1]).substr(0, caret)));
+    CHECK(count_columns(std::string_view(lines[i]).substr(0, at)) ==
+          count_columns(std::string_view(lines[i + 1]).substr(0, caret)));
     CHECK(contains(lines[i + 1], "^^^^^^^^ requested"));
     return;
   }

@@ -90,7 +90,7 @@ TEST_CASE("a survey keeps the width of the terminal", "[survey]") {
     const std::string text = survey_writers().front().write(samples::cluster(), {.width = width, .verbose = true});
     for (std::size_t from = 0; from < text.size();) {
       const std::size_t end = text.find('\n', from);
-      CHECK(columns_of(text.substr(from, end - from)) <= width);
+      CHECK(count_columns(text.substr(from, end - from)) <= width);
       from = end + 1;
     }
   }

@@ -36,7 +36,7 @@ std::string text_of(std::string_view packed, std::size_t piece, std::size_t bloc
 void run(std::string_view bytes) {
   const std::size_t chance = std::hash<std::string_view>{}(bytes);
   const std::size_t piece = 1 + chance % 5000, block = 1 + chance / 5000 % 70000;
-  if (packing_of(bytes) != Packing::none) {
+  if (find_packing(bytes) != Packing::none) {
     text_of(bytes, piece, block);
     return;
   }

@@ -85,7 +85,7 @@ void run(std::string_view bytes) {
       if (text.size() < pipe_size) demand(part_of(open_pipe(text), {.jobs = 1}) == expected);
       break;
     default:
-      if (packer_of(text).empty())  // a packed text gives only a note, but inside another archive it is read
+      if (find_packer(text).empty())  // a packed text gives only a note, but inside another archive it is read
         demand(part_of(Source::of_text("fuzz.log", chance % 8 < 4 ? gzipped(text) : zstandard(text)), {.jobs = 1}) ==
                expected);
   }
