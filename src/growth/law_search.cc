@@ -15,12 +15,19 @@
 #include <limits>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Core>
 
 namespace oomdoctor {
 
 namespace {
 
-using Index = Eigen::Index;
+Eigen::Map<const Eigen::ArrayXd> array_of(std::span<const double> values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
+
+Eigen::Map<Eigen::ArrayXd> array_of(std::vector<double>& values) {
+  return {values.data(), static_cast<Eigen::Index>(values.size())};
+}
 
 /// Sums of the products of a law's columns with each other and with y; the first column is the constant.
 template <int columns>
@@ -28,7 +35,7 @@ struct Products {
   Eigen::Matrix<double, columns, columns> with_each_other;
   Eigen::Matrix<double, columns, 1> with_y;
 
-  /// The residual square sum, with a tiny ridge as in fit.cc.
+  /// The residual square sum, with a tiny ridge as in fitter.cc.
   double rss(double square_y) const {
     Eigen::Matrix<double, columns, columns> ridged = with_each_other;
     ridged.diagonal().array() += 1e-13 * with_each_other.diagonal().maxCoeff();
@@ -72,14 +79,15 @@ LawSearch::EndSums LawSearch::EndSums::plus(double distance, double root, double
 
 LawSearch::LawSearch(const WeightedRows& rows)
     : u_(rows.u),
-      at_(Eigen::Map<const Eigen::ArrayXd>(rows.u.data(), static_cast<Index>(rows.u.size()))),
-      before_(rows.u.size() + 1),
-      after_(rows.u.size() + 1) {
-  const Eigen::Map<const Eigen::ArrayXd> root(rows.root.data(), at_.size()), y(rows.y.data(), at_.size());
-  weight_ = root * root;
-  weighted_y_ = root * y;
-  square_y_ = y.matrix().squaredNorm();
+      weight_(u_.size()),
+      weighted_y_(u_.size()),
+      column_(u_.size()),
+      square_y_(array_of(rows.y).matrix().squaredNorm()),
+      before_(u_.size() + 1),
+      after_(u_.size() + 1) {
   const std::size_t n = u_.size();
+  for (std::size_t i = 0; i < n; ++i) weight_[i] = rows.root[i] * rows.root[i];
+  for (std::size_t i = 0; i < n; ++i) weighted_y_[i] = rows.root[i] * rows.y[i];
   for (std::size_t i = 0; i < n; ++i) before_[i + 1] = before_[i].plus(u_[i], rows.root[i], rows.y[i]);
   for (std::size_t i = n; i-- > 0;) after_[i] = after_[i + 1].plus(1 - u_[i], rows.root[i], rows.y[i]);
 }
@@ -91,15 +99,16 @@ double LawSearch::gap_before(std::size_t i) const { return (u_[i - 1] + u_[i]) /
 std::size_t LawSearch::min_level() const { return u_.size() < 30 ? 2 : 3; }
 
 double LawSearch::rss(Law law, double theta) {
+  const auto u = array_of(u_);
   switch (law) {
     case Law::exponential:
-      column_ = ((theta * at_).exp() - 1) * (1 / std::expm1(theta));
+      array_of(column_) = ((theta * u).exp() - 1) * (1 / std::expm1(theta));
       return curve_rss();
     case Law::logarithmic:
-      column_ = (1 + theta * at_).log() * (1 / std::log1p(theta));
+      array_of(column_) = (1 + theta * u).log() * (1 / std::log1p(theta));
       return curve_rss();
     case Law::saturating:
-      column_ = 1 - (at_ * (-1 / theta)).exp();
+      array_of(column_) = 1 - (u * (-1 / theta)).exp();
       return curve_rss();
     case Law::late:
     case Law::ramp:
@@ -112,10 +121,11 @@ double LawSearch::rss(Law law, double theta) {
 
 double LawSearch::curve_rss() const {
   const EndSums& all = before_.back();
-  const double square = (weight_ * column_ * column_).sum(), sum = (weight_ * column_).sum();
+  const auto weight = array_of(std::span(weight_)), column = array_of(std::span(column_));
+  const double square = (weight * column * column).sum(), sum = (weight * column).sum();
   Products<2> products;
   products.with_each_other << all.weight, sum, sum, square;
-  products.with_y << all.y, (weighted_y_ * column_).sum();
+  products.with_y << all.y, (array_of(std::span(weighted_y_)) * column).sum();
   return products.rss(square_y_);
 }
 

@@ -6,8 +6,6 @@
 #include <span>
 #include <vector>
 
-#include <Eigen/Core>
-
 #include "growth/law.h"
 
 namespace oomdoctor {
@@ -51,8 +49,9 @@ class LawSearch {
   std::size_t min_level() const;
 
   std::span<const double> u_;
-  Eigen::ArrayXd at_, weight_, weighted_y_, column_;
-  double square_y_ = 0;
+  std::vector<double> weight_, weighted_y_;
+  std::vector<double> column_;  ///< of the curve that curve_rss() rates
+  double square_y_;
   std::vector<EndSums> before_, after_;  ///< of the values before index i, and from i on
 };
 
