@@ -178,7 +178,7 @@ TEST_CASE("the ring loses nothing between two threads but what it counts") {
       std::memcpy(room->bytes.data(), &i, sizeof i);
       ring.push(*room, 1, sizeof i);
       ring.release(room->slot);
-      sent += sizeof i;
+      sent += std::int64_t{sizeof i};
     }
     ended = true;
   });
