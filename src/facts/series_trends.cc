@@ -7,13 +7,13 @@
 namespace oomdoctor {
 
 Trends::Trends(std::vector<TrendInputs> inputs) {
-  auto entries = std::make_shared<std::vector<Entry>>(inputs.size());
+  auto entries = std::make_shared<std::vector<LazyTrend>>(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) (*entries)[i].inputs = std::move(inputs[i]);
   entries_ = std::move(entries);
 }
 
 const Trend& Trends::operator[](std::size_t index) const {
-  const Entry& entry = entries_->at(index);
+  const LazyTrend& entry = entries_->at(index);
   const std::scoped_lock lock(entry.computing);
   if (!entry.trend) {
     const TrendInputs& from = entry.inputs;
@@ -25,7 +25,7 @@ const Trend& Trends::operator[](std::size_t index) const {
 }
 
 bool Trends::is_computed(std::size_t index) const {
-  const Entry& entry = entries_->at(index);
+  const LazyTrend& entry = entries_->at(index);
   const std::scoped_lock lock(entry.computing);
   return entry.trend.has_value();
 }

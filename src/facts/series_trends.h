@@ -39,12 +39,12 @@ class Trends {
   void compute_all(std::size_t jobs) const;
 
  private:
-  struct Entry {
+  struct LazyTrend {
     TrendInputs inputs;
     mutable std::mutex computing;
     mutable std::optional<Trend> trend;  ///< guarded by `computing` until it has a value, then constant
   };
-  std::shared_ptr<const std::vector<Entry>> entries_;
+  std::shared_ptr<const std::vector<LazyTrend>> entries_;
 };
 
 }  // namespace oomdoctor
