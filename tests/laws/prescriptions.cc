@@ -12,12 +12,13 @@
 namespace oomdoctor {
 namespace {
 
-/// The facts of a sample, computed once.
+/// The facts of a sample, computed once. A sample without an extension is a log.
 const Facts& facts_of(const std::string& sample) {
   static std::map<std::string, Facts> known;
   const auto found = known.find(sample);
   if (found != known.end()) return found->second;
-  ScanResult scan = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / (sample + ".log")));
+  const std::string name = sample.find('.') == sample.npos ? sample + ".log" : sample;
+  ScanResult scan = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / name));
   resolve_units(scan, {});
   return known.emplace(sample, analyse(scan, {}).facts).first->second;
 }
