@@ -12,12 +12,12 @@
 namespace oomdoctor {
 namespace {
 
-/// The facts of a sample, computed once. A sample without an extension is a log.
+/// The facts of a sample, computed once. Without ".csv", a sample is a log.
 const Facts& facts_of(const std::string& sample) {
   static std::map<std::string, Facts> known;
   const auto found = known.find(sample);
   if (found != known.end()) return found->second;
-  const std::string name = sample.find('.') == sample.npos ? sample + ".log" : sample;
+  const std::string name = sample.ends_with(".csv") ? sample : sample + ".log";
   ScanResult scan = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / name));
   resolve_units(scan, {});
   return known.emplace(sample, analyse(scan, {}).facts).first->second;
