@@ -25,6 +25,7 @@ std::string part_of(Source source, const ScanOptions& options) {
     input.compression.clear();
     input.path.clear();
   }
+  for (LostEvidence& lost : file.lost) lost.path.clear();
   for (Note& note : file.notes)
     if (note.text.starts_with(source.name())) note.text.erase(0, source.name().size());
   return partial_line({"fuzz.log", ""}, file);
