@@ -18,7 +18,6 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
-#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -236,20 +235,6 @@ TEST_CASE("the relay learns once that the recorder sleeps") {
   CHECK(ring.fall_asleep());
   CHECK(push());
   CHECK_FALSE(push());
-}
-
-TEST_CASE("without address space the ring has fewer slots, and counts what finds none") {
-  CHECK(status_of([] {
-          const rlimit limit{1, RLIM_INFINITY};
-          const OutputRing before;  // with address space
-          if (setrlimit(RLIMIT_AS, &limit) != 0) return 1;
-          try {
-            const OutputRing none;
-            return 2;
-          } catch (const std::bad_alloc&) {
-            return 0;
-          }
-        }) == 0);
 }
 
 TEST_CASE("output stays complete when the disk fills up, and comes to the disk when there is room again") {
