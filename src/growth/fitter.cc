@@ -241,7 +241,7 @@ struct Fitter::Prepared {
 };
 
 Fitter::Fitter(const Points& points)
-    : points_(points), prepared_(std::make_unique<Prepared>(Problem(points), std::nullopt)) {}
+    : points_(points), prepared_(new Prepared{Problem(points), std::nullopt}) {}
 
 Fitter::~Fitter() = default;
 
