@@ -20,6 +20,7 @@ FrameQueue::~FrameQueue() {
 }
 
 void FrameQueue::copy_in(std::string_view bytes) {
+  if (bytes.empty()) return;
   const std::size_t end = (begin_ + used_) % std::max<std::size_t>(capacity_, 1);
   const std::size_t first = std::min(bytes.size(), capacity_ - end);
   std::memcpy(memory_ + end, bytes.data(), first);
