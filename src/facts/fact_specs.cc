@@ -89,6 +89,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"run.steep", text, "few values, each far above the one before; one more such rise fills the device"},
       {"run.scarce", truth, "no failure, but tensors came within 5% of the device"},
       {"run.caught", count, "failures that the program caught and survived"},
+      {"run.loses_work", truth, "it caught so many of them that the run learns less than it should"},
       {"run.survived", truth, "the program caught the failure and continued"},
       {"run.ranks", count, "ranks of the job, as far as the log shows"},
       {"run.ranks_failed", count, "how many ranks report the failure"},

@@ -270,6 +270,15 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
 }
 
+/// Whether so many failures were caught that the run learns less than it should. Fewer are the rare batch that is too large,
+/// or a program that looks for the batch size.
+bool loses_work(i64 caught, const Facts& facts) {
+  constexpr i64 many = 10, few = 3;
+  constexpr double share = 0.05;  // of the steps
+  const auto steps = facts.number("run.steps");
+  return caught >= many || (caught >= few && steps && static_cast<double>(caught) >= share * *steps);
+}
+
 const Frame* user_frame(const std::vector<Frame>& frames) {
   for (auto it = frames.rbegin(); it != frames.rend(); ++it)
     if (!it->library) return &*it;
@@ -402,6 +411,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                                               [](const auto& rank) { return rank.second.failed; })});
   if (incident.handled) caught += scan.more_incidents;
   facts.set("run.caught", Value{Number{static_cast<double>(caught), 0}}, here);
+  facts.set("run.loses_work", Value{incident.handled && loses_work(caught, facts)}, here);
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
   if (const auto all = count_ranks(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);

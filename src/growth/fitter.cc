@@ -236,12 +236,14 @@ void add_residual(Fit& fit, double residual) {
 }  // namespace
 
 struct Fitter::Prepared {
+  explicit Prepared(const Points& points) : problem(points) {}
+
   Problem problem;
   std::optional<LawSearch> search;  ///< made for the first law that needs it
 };
 
 Fitter::Fitter(const Points& points)
-    : points_(points), prepared_(new Prepared{Problem(points), std::nullopt}) {}
+    : points_(points), prepared_(std::make_unique<Prepared>(points)) {}
 
 Fitter::~Fitter() = default;
 

@@ -36,8 +36,10 @@ const char* type_name(Expr::Type type) {
   return "";
 }
 
+enum class ExprTokenKind { end, number, string, word, symbol };
+
 struct ExprToken {
-  enum class ExprTokenKind { end, number, string, word, symbol } kind = ExprTokenKind::end;
+  ExprTokenKind kind = ExprTokenKind::end;
   std::size_t column = 0;
   std::string_view text;  ///< without quotes for a string; empty for a number
   double number = 0;
@@ -59,7 +61,7 @@ class ExprParser {
 
   Expr parse() {
     disjunction();
-    if (token_.kind != ExprToken::ExprTokenKind::end) fail("nothing may follow here", "join conditions with and, or");
+    if (token_.kind != ExprTokenKind::end) fail("nothing may follow here", "join conditions with and, or");
     expr_.text_ = text_;
     return std::move(expr_);
   }
@@ -98,7 +100,7 @@ class ExprParser {
   }
 
   void number() {
-    token_.kind = ExprToken::ExprTokenKind::number;
+    token_.kind = ExprTokenKind::number;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), token_.number);
     if (error != std::errc{} || !std::isfinite(token_.number)) fail("this is no number", {});
     at_ = static_cast<std::size_t>(end - text_.data());
@@ -131,7 +133,7 @@ class ExprParser {
   void word() {
     std::size_t end = at_;
     while (end < text_.size() && is_dotted_name_char(text_[end])) ++end;
-    token_.kind = ExprToken::ExprTokenKind::word;
+    token_.kind = ExprTokenKind::word;
     token_.text = text_.substr(at_, end - at_);
     at_ = end;
   }
@@ -139,13 +141,13 @@ class ExprParser {
   void string() {
     const std::size_t end = text_.find(text_[at_], at_ + 1);
     if (end == std::string_view::npos) fail("the quote that begins here has no end", {});
-    token_.kind = ExprToken::ExprTokenKind::string;
+    token_.kind = ExprTokenKind::string;
     token_.text = text_.substr(at_ + 1, end - at_ - 1);
     at_ = end + 1;
   }
 
   void symbol() {
-    token_.kind = ExprToken::ExprTokenKind::symbol;
+    token_.kind = ExprTokenKind::symbol;
     for (const std::string_view name : {"==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "(", ")", ","}) {
       if (!text_.substr(at_).starts_with(name)) continue;
       token_.text = name;
@@ -162,7 +164,7 @@ class ExprParser {
 
   bool is(std::string_view text) const {
     return token_.text == text &&
-           (token_.kind == ExprToken::ExprTokenKind::symbol || token_.kind == ExprToken::ExprTokenKind::word);
+           (token_.kind == ExprTokenKind::symbol || token_.kind == ExprTokenKind::word);
   }
   bool take(std::string_view text) {
     if (!is(text)) return false;
@@ -250,7 +252,7 @@ class ExprParser {
   }
 
   std::optional<Op> comparison_sign() const {
-    if (token_.kind != ExprToken::ExprTokenKind::symbol) return std::nullopt;
+    if (token_.kind != ExprTokenKind::symbol) return std::nullopt;
     if (token_.text == "==") return Op::equal;
     if (token_.text == "!=") return Op::unequal;
     if (token_.text == "<") return Op::less;
@@ -323,22 +325,22 @@ class ExprParser {
   int primary() {
     const ExprToken token = token_;
     switch (token.kind) {
-      case ExprToken::ExprTokenKind::number:
+      case ExprTokenKind::number:
         next();
         return add_constant(Type::number, token.dimension, Number{token.number, 0});
-      case ExprToken::ExprTokenKind::string:
+      case ExprTokenKind::string:
         next();
         return add_constant(Type::text, 0, std::string(token.text));
-      case ExprToken::ExprTokenKind::word:
+      case ExprTokenKind::word:
         return name(token);
-      case ExprToken::ExprTokenKind::symbol:
+      case ExprTokenKind::symbol:
         if (take("(")) {
           const int inner = disjunction();
           expect(")");
           return inner;
         }
         break;
-      case ExprToken::ExprTokenKind::end:
+      case ExprTokenKind::end:
         fail("the expression ends too early", {});
     }
     fail("here a value is missing", {});
@@ -352,7 +354,7 @@ class ExprParser {
     if (token.text == "known") {
       expect("(");
       const ExprToken fact = token_;
-      if (fact.kind != ExprToken::ExprTokenKind::word) fail("known(…) takes the name of a fact", {});
+      if (fact.kind != ExprTokenKind::word) fail("known(…) takes the name of a fact", {});
       next();
       expect(")");
       return add_fact(Op::known, Type::truth, 0, find_spec(fact));

@@ -107,13 +107,6 @@ std::vector<Question> make_questions(const RulePack& pack, const std::vector<Mis
   return questions;
 }
 
-/// Whether so many steps were skipped that the run learns less than it should.
-bool loses_work(const Facts& facts) {
-  constexpr double many = 10, share = 0.05;  // of the steps; below both, the rare batch that is too large
-  const double caught = facts.number("run.caught").value_or(0);
-  return caught >= many || caught >= share * facts.number("run.steps").value_or(1e300);
-}
-
 }  // namespace
 
 std::string with_device_noun(const std::string& text, const std::string& noun) {
@@ -147,7 +140,7 @@ void name_device(Diagnosis& diagnosis, const std::string& noun) {
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
   WeighedCauses causes = weigh_causes(pack, facts);
   // A failure that the program survived needs a fix only if its cause is known, or if it costs work again and again.
-  const bool is_over = facts.is_true("run.survived") && causes.top_cause == "undetermined" && !loses_work(facts);
+  const bool is_over = facts.is_true("run.survived") && causes.top_cause == "undetermined" && !facts.is_true("run.loses_work");
   Prescription prescription = is_over ? Prescription{} : prescribe(pack, causes, facts);
   Diagnosis diagnosis;
   diagnosis.held_back = find_myths(pack, facts);
