@@ -1365,23 +1365,6 @@ class Surveys(Case):
         undated = database.execute("select count(*) from jobs where ended_at is null").fetchone()
         self.assertEqual(undated, (3,))
 
-    def test_the_memory_of_a_survey_is_a_few_kilobytes_a_job(self):
-        def peak(jobs):
-            """Kilobytes."""
-            folder = self.folder / f"{jobs}_jobs"
-            for number in range(jobs):
-                (folder / str(number)).mkdir(parents=True)
-                (folder / str(number) / "train.log").write_text(FAILED.replace("4712", str(number)))
-            with open(os.devnull, "w") as nowhere:
-                child = subprocess.Popen([BINARY, "survey", folder, "--jobs", "2", "--format", "jsonl"], stdout=nowhere)
-                _, status, usage = os.wait4(child.pid, 0)
-                child.returncode = os.waitstatus_to_exitcode(status)
-            self.assertEqual(child.returncode, 0)
-            return usage.ru_maxrss
-
-        few, many = peak(200), peak(1400)
-        self.assertLess(many - few, 1200 * 8)  # 20,000 jobs in 160 MB
-
     def test_the_lines_do_not_depend_on_the_number_of_threads(self):
         one = self.survey("jobs", "--format", "jsonl", "--jobs", "1")
         for threads in ("2", "3", "7"):
