@@ -8,13 +8,13 @@ import sys
 SENT = [s for s in (1, 2, 3, 10, 12, 14, 15, 23, 24, 25, 26, 27, 28, 29, 30, signal.SIGRTMIN, signal.SIGRTMAX)]
 
 HANDLERS = f"""\
-import os, signal
+import os, signal, time
 got = []
 for number in {[int(s) for s in SENT] + [18]}:
     signal.signal(number, HANDLER)
 print("ready", flush=True)
 while "end" not in got:
-    signal.pause()
+    time.sleep(0.02)  # a signal just before signal.pause() would not end it
 print(len(got), flush=True)
 """
 HANDLES = HANDLERS.replace("HANDLER", "lambda n, f: (got.append('end' if n == 12 else n), os.write(1, b'got %d\\n' % n))")
@@ -81,6 +81,7 @@ TYPED = """\
 import os, signal, sys, time
 for number in (signal.SIGINT, signal.SIGQUIT):
     signal.signal(number, lambda n, f: os.write(1, b"got %d\\n" % n))
+signal.signal(signal.SIGCONT, lambda n, f: os.write(1, b"on again\\n"))
 print("ready", flush=True)
 for line in sys.stdin:
     print("read", line.strip(), flush=True)
@@ -120,8 +121,8 @@ CHILDREN = {
     "reads ten": shell("echo ready; dd bs=1 count=10 2>/dev/null"),
     "writes": python(WRITES),
     "sees": python(SEES),
-    "closes outputs": shell("echo last; exec >&-; i=0; while [ ! -e at_end ]; do sleep 0.02; i=$((i+1)); [ $i = 500 ] && exit 1; done"),
-    "closes input": shell("exec <&-; i=0; while [ ! -e no_reader ]; do sleep 0.02; i=$((i+1)); [ $i = 500 ] && exit 1; done"),
+    "closes outputs": shell("echo last; exec >&-; i=0; while [ ! -e at_end ]; do sleep 0.02; i=$((i+1)); [ $i = 500 ] && exit 1; done; exit 0"),
+    "closes input": shell("exec <&-; i=0; while [ ! -e no_reader ]; do sleep 0.02; i=$((i+1)); [ $i = 500 ] && exit 1; done; exit 0"),
     "opens terminal": python(AGAIN),
     "late daemon": shell("(sleep 0.4; echo late; echo later >&2) & echo now; exit 6"),
     "silent daemon": shell("sleep 600 </dev/null >/dev/null 2>&1 & echo $! >daemon; echo now"),

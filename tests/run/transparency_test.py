@@ -132,6 +132,7 @@ def types(job):
         job.wait_for(b"got %d\r\n" % number)
     job.type(b"\x1a")
     job.until(lambda: (job.folder / "stops").exists(), "stop")
+    job.wait_for(b"on again")  # until then, the terminal is the shell's
     job.type(b"end\n")
 
 
