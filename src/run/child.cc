@@ -22,6 +22,8 @@ namespace oomdoctor {
 namespace {
 
 constexpr int not_found = 127, not_runnable = 126;  ///< as POSIX shells exit
+/// Of the pipe of an output: four times the usual size, so that the command and we wake each other less often.
+constexpr int pipe_bytes = 1 << 18;
 
 bool is_same_file(int a, int b) {
   struct stat first {}, second {};
@@ -87,6 +89,7 @@ void Child::add_pipe(Pipe& pipe, int standard) {
     return;
   }
   fcntl(pipe.read.number(), F_SETFL, O_NONBLOCK);
+  fcntl(pipe.read.number(), F_SETPIPE_SZ, pipe_bytes);  // where that is too much, it stays as it is
   if (has_no_reader(standard)) pipe.read.close();
 }
 

@@ -51,7 +51,8 @@ class OutputRing {
   };
   /// The oldest output.
   std::optional<QueuedOutput> pop() noexcept;
-  /// Bytes that went before pop() since the last call.
+  /// Bytes that went before pop() since the last call of take_missing().
+  std::int64_t missing() const noexcept { return control_->missing.load(); }
   std::int64_t take_missing() noexcept { return control_->missing.exchange(0); }
   /// From now on push() says that the recorder sleeps, once. False if there is output already.
   bool fall_asleep() noexcept;

@@ -29,7 +29,7 @@ constexpr std::int64_t max_behind = 64 << 20;    ///< bytes of a followed file t
 constexpr std::chrono::milliseconds poll_pause{10};
 constexpr int most_outputs = 256;  ///< in a row
 /// More of them in a row are a flood. Then it pauses, because its work would slow the command down. The ring takes what comes
-/// meanwhile, or the newest of it: only the end of a flood is kept anyway.
+/// meanwhile, or the newest of it: only the end of a flood is kept anyway, and is left in the ring until the flood ends.
 constexpr int flood_outputs = 4;
 constexpr int short_pause = 1, long_pause = 100;  ///< milliseconds
 constexpr int most_recv_failures = 100;  ///< of recv() in a row
@@ -179,8 +179,9 @@ bool Recorder::receive() {
   gpus_.check();
   read_followed();
   int outputs = 0;
-  while (outputs < most_outputs && take_output()) ++outputs;  // then the probes have their turn
-  if (outputs > flood_outputs) poll(events.data(), 1, output_.keeps_end() ? long_pause : short_pause);
+  const bool flooded = output_.keeps_end() && ring_.missing() > std::exchange(missing_, ring_.missing());
+  while (!flooded && outputs < most_outputs && take_output()) ++outputs;  // then the probes have their turn
+  if (flooded || outputs > flood_outputs) poll(events.data(), 1, output_.keeps_end() ? long_pause : short_pause);
   if (events[0].revents == 0) return true;
   std::array<char, max_payload + 1> frame;
   for (;;) {
@@ -201,6 +202,7 @@ bool Recorder::receive() {
 bool Recorder::take_output() {
   const auto output = ring_.pop();
   if (const std::int64_t missing = ring_.take_missing(); missing > 0) output_.skip(missing);
+  missing_ = 0;
   if (!output) return false;
   keep(output->stream % unfinished_.size(), output->text, false);
   ring_.release(output->slot);
@@ -326,6 +328,10 @@ void Recorder::finish() {
     if (poll(&sample, 1, second) > 0) read_host();
   }
   if (gpus_.output() >= 0) read_gpus();
+  if (output_.keeps_end() && ring_.missing() > 0) {  // the rest follows the beginning at once
+    output_.skip(ring_.take_missing());
+    output_.join();
+  }
   while (take_output()) {
   }
   read_followed();

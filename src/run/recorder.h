@@ -100,6 +100,7 @@ class Recorder {
   std::optional<double> highest_group_share_;  ///< of the limit of the command's cgroup
   std::vector<std::string> lost_;  ///< what could not be had and why: sentences
   std::optional<EndFrame> end_;
+  std::int64_t missing_ = 0;  ///< of the ring when it was last looked at
   int failures_ = 0;  ///< of recv() in a row
   bool saved_ = true;  ///< the file of the output has all of it
 };

@@ -245,7 +245,10 @@ bool Relay::read(std::size_t i) {
   std::optional<OutputRing::Room> room;
   if (stream.records && link_.is_open()) room = ring_.take();
   if (room) stream.slot = room->slot;
-  const std::span<char> bytes = room ? room->bytes : stream.buffer;
+  std::span<char> bytes = room ? room->bytes : stream.buffer;
+  if (stream.records && !stream.discards && stream.shared == 0)
+    stream.shared = stream.sink.share(stream.source.number(), bytes.size());
+  if (stream.shared > 0) bytes = bytes.first(std::min(bytes.size(), stream.shared));
   const ssize_t got = uninterrupted([&] { return ::read(stream.source.number(), bytes.data(), bytes.size()); });
   if (got <= 0) release_slot(stream);
   if (got < 0 && errno == EAGAIN) return false;
@@ -260,6 +263,10 @@ bool Relay::read(std::size_t i) {
   }
   stream.left = {bytes.data(), static_cast<std::size_t>(got)};
   if (stream.records) link_.send_output(i, room, stream.left.size());
+  if (stream.shared > 0) {
+    stream.shared -= stream.left.size();
+    stream.left = {};
+  }
   write(stream);
   return true;
 }

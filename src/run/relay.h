@@ -43,6 +43,7 @@ class Relay {
     int failures = 0;        ///< of reading and writing, so far
     std::optional<OutputRing::Slot> slot;  ///< in which its bytes are; without one, they are in `buffer`
     std::string_view left;                 ///< the bytes that wait
+    std::size_t shared = 0;                ///< bytes at the front of the source that the sink has already
     std::array<char, OutputRing::slot_bytes> buffer;
 
     bool waits() const { return !left.empty(); }

@@ -20,7 +20,8 @@ Sink::Sink(int file) : file_(file) {
   struct stat status {};
   if (fstat(file, &status) != 0) return;
   socket_ = S_ISSOCK(status.st_mode);
-  waits_ = S_ISFIFO(status.st_mode) || isatty(file) == 1;
+  pipe_ = S_ISFIFO(status.st_mode);
+  waits_ = pipe_ || isatty(file) == 1;
   if (!waits_) return;
   const std::string again = "/proc/self/fd/" + std::to_string(file);
   own_ = Descriptor(open(again.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -45,6 +46,13 @@ ssize_t Sink::write(std::string_view text) noexcept {
     written = uninterrupted([&] { return ::write(descriptor(), text.data(), text.size()); });
   }
   return written < 0 && errno == EAGAIN ? 0 : written;
+}
+
+std::size_t Sink::share(int source, std::size_t most) noexcept {
+  if (!pipe_) return 0;
+  const ssize_t taken = uninterrupted([&] { return tee(source, descriptor(), most, SPLICE_F_NONBLOCK); });
+  if (taken < 0 && errno == EINVAL) pipe_ = false;  // the source is none
+  return static_cast<std::size_t>(std::max<ssize_t>(taken, 0));
 }
 
 }  // namespace oomdoctor
