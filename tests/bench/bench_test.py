@@ -12,7 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
-LOGS = ["sparse", "dense", "csv", "bar", "gzip", "zstd", "small"]
+LOGS = ["sparse", "dense", "csv", "bar", "gzip", "zstd", "small", "survey", "ranks"]
 
 
 def bench(*words, binary=BINARY):
@@ -37,6 +37,8 @@ class Bench(unittest.TestCase):
                 continue
             self.assertRegex(done.stdout, rf"(?m)^{log} +[\d.]+ +[\d.]+ +\d+ +\d+$")
             self.assertRegex(text, rf"(?m)^\| {log} \| [\d.]+ MB \| \d+ MiB \| ")
+        for what in ("one log", "a survey of 1,000 jobs", "one case of 5,000 ranks", "one short log"):
+            self.assertRegex(text, rf"(?m)^\| {what}, \d+ [kM]B \| [\d.]+ m?s \|")
         self.assertRegex(text, r"(?m)^\| sparse \| `wc -l` \| [\d.]+ \|$")
         self.assertIn("| oomdoctor | oomdoctor ", text)
         for command in ("run", "watch"):
