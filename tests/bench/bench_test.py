@@ -40,6 +40,7 @@ class Bench(unittest.TestCase):
         for what in ("one log", "a survey of 1,000 jobs", "one case of 5,000 ranks", "one short log"):
             self.assertRegex(text, rf"(?m)^\| {what}, \d+ [kM]B \| [\d.]+ m?s \|")
         self.assertRegex(text, r"(?m)^\| sparse \| `wc -l` \| [\d.]+ \|$")
+        self.assertRegex(text, r"(?m)^In the ranks, each log takes [\d.]+ times as long as with a tenth of the logs\.$")
         self.assertIn("| oomdoctor | oomdoctor ", text)
         for command in ("run", "watch"):
             self.assertRegex(text, rf"(?m)^\| `oomdoctor {command}`, .* \| [\d.]+ times as fast ")
