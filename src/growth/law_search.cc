@@ -1,8 +1,8 @@
-// A grid, because the square sum may have several minima, then a golden-section search in the deepest one. For jumps: a
-// hundred positions, then every position around the best. That is about seventy trials per law and a dozen laws per
-// series, which dominates the time of a report. So no trial builds the columns of its law. A square sum needs only the
-// sums of their products. For piecewise linear columns (knots, jumps) these follow from prefix and suffix sums, in
-// constant time for any number of values. Only curves look at each value, in vectors of processor width.
+// A grid, because the square sum may have several minima, then Brent's search in the deepest one. For jumps: a hundred
+// positions, then every position around the best. That is about fifty trials per law and a dozen laws per series, which
+// dominates the time of a report. So no trial builds the columns of its law. A square sum needs only the sums of their
+// products. For piecewise linear columns (knots, jumps) these follow from prefix and suffix sums, in constant time for
+// any number of values. Only curves look at each value, in vectors of processor width; their grid looks at blocks.
 //
 // The cost of this method: y² − (explained part) loses digits if almost nothing remains. About thirteen digits below
 // the y² of the window remain, while every law has an allowed imperfection in the sixth. The returned theta gets its
@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
+#include <boost/math/tools/minima.hpp>
 
 namespace oomdoctor {
 
@@ -43,6 +45,9 @@ struct Products {
     return square_y - 2 * beta.dot(with_y) + beta.dot(with_each_other * beta);
   }
 };
+
+/// Blocks that the grid of a curve is rated on: its cells are far wider than what blocks blur.
+constexpr std::size_t max_blocks = 100;
 
 /// The values of theta to search.
 struct ThetaRange {
@@ -79,15 +84,15 @@ LawSearch::EndSums LawSearch::EndSums::plus(double distance, double root, double
 
 LawSearch::LawSearch(const WeightedRows& rows)
     : u_(rows.u),
-      weight_(u_.size()),
-      weighted_y_(u_.size()),
+      rows_{{u_.begin(), u_.end()}, std::vector<double>(u_.size()), std::vector<double>(u_.size())},
       column_(u_.size()),
       square_y_(array_of(rows.y).matrix().squaredNorm()),
       before_(u_.size() + 1),
       after_(u_.size() + 1) {
   const std::size_t n = u_.size();
-  for (std::size_t i = 0; i < n; ++i) weight_[i] = rows.root[i] * rows.root[i];
-  for (std::size_t i = 0; i < n; ++i) weighted_y_[i] = rows.root[i] * rows.y[i];
+  for (std::size_t i = 0; i < n; ++i) rows_.weight[i] = rows.root[i] * rows.root[i];
+  for (std::size_t i = 0; i < n; ++i) rows_.weighted_y[i] = rows.root[i] * rows.y[i];
+  blocks_ = rows_.in_blocks(std::min(n, max_blocks));
   for (std::size_t i = 0; i < n; ++i) before_[i + 1] = before_[i].plus(u_[i], rows.root[i], rows.y[i]);
   for (std::size_t i = n; i-- > 0;) after_[i] = after_[i + 1].plus(1 - u_[i], rows.root[i], rows.y[i]);
 }
@@ -98,18 +103,32 @@ double LawSearch::gap_before(std::size_t i) const { return (u_[i - 1] + u_[i]) /
 /// The minimum number of values in a level.
 std::size_t LawSearch::min_level() const { return u_.size() < 30 ? 2 : 3; }
 
-double LawSearch::rss(Law law, double theta) {
-  const auto u = array_of(u_);
+LawSearch::CurveRows LawSearch::CurveRows::in_blocks(std::size_t count) const {
+  CurveRows blocks;
+  for (std::size_t block = 0; block < count; ++block) {
+    double at = 0, sum = 0, sum_y = 0;
+    for (std::size_t i = block * u.size() / count; i < (block + 1) * u.size() / count; ++i)
+      at += weight[i] * u[i], sum += weight[i], sum_y += weighted_y[i];
+    blocks.u.push_back(at / sum);
+    blocks.weight.push_back(sum);
+    blocks.weighted_y.push_back(sum_y);
+  }
+  return blocks;
+}
+
+double LawSearch::rss(Law law, double theta, const CurveRows& rows) {
+  const auto u = array_of(std::span(rows.u));
+  auto column = array_of(column_).head(u.size());
   switch (law) {
     case Law::exponential:
-      array_of(column_) = ((theta * u).exp() - 1) * (1 / std::expm1(theta));
-      return curve_rss();
+      column = ((theta * u).exp() - 1) * (1 / std::expm1(theta));
+      return curve_rss(rows);
     case Law::logarithmic:
-      array_of(column_) = (1 + theta * u).log() * (1 / std::log1p(theta));
-      return curve_rss();
+      column = (1 + theta * u).log() * (1 / std::log1p(theta));
+      return curve_rss(rows);
     case Law::saturating:
-      array_of(column_) = 1 - (u * (-1 / theta)).exp();
-      return curve_rss();
+      column = 1 - (u * (-1 / theta)).exp();
+      return curve_rss(rows);
     case Law::late:
     case Law::ramp:
     case Law::bend:
@@ -119,13 +138,14 @@ double LawSearch::rss(Law law, double theta) {
   }
 }
 
-double LawSearch::curve_rss() const {
+double LawSearch::curve_rss(const CurveRows& rows) const {
   const EndSums& all = before_.back();
-  const auto weight = array_of(std::span(weight_)), column = array_of(std::span(column_));
+  const auto weight = array_of(std::span(rows.weight));
+  const auto column = array_of(std::span(column_)).head(weight.size());
   const double square = (weight * column * column).sum(), sum = (weight * column).sum();
   Products<2> products;
   products.with_each_other << all.weight, sum, sum, square;
-  products.with_y << all.y, (array_of(std::span(weighted_y_)) * column).sum();
+  products.with_y << all.y, (array_of(std::span(rows.weighted_y)) * column).sum();
   return products.rss(square_y_);
 }
 
@@ -174,25 +194,6 @@ double LawSearch::jump_rss(Law law, double jump) const {
   return products.rss(square_y_);
 }
 
-/// The minimum between `low` and `high` by golden-section search; 22 steps reduce the interval to 1/40,000.
-double LawSearch::search_golden_section(Law law, double low, double high) {
-  constexpr double ratio = 0.6180339887498949;
-  double a = high - ratio * (high - low), b = low + ratio * (high - low);
-  double at_a = rss(law, a), at_b = rss(law, b);
-  for (int i = 0; i < 22; ++i) {
-    if (at_a <= at_b) {
-      high = b, b = a, at_b = at_a;
-      a = high - ratio * (high - low);
-      at_a = rss(law, a);
-    } else {
-      low = a, a = b, at_a = at_b;
-      b = low + ratio * (high - low);
-      at_b = rss(law, b);
-    }
-  }
-  return at_a <= at_b ? a : b;
-}
-
 double LawSearch::find_smooth_theta(Law law) {
   constexpr int cells = 40;
   const ThetaRange range = theta_range(law, u_);
@@ -204,8 +205,14 @@ double LawSearch::find_smooth_theta(Law law) {
   int best = 0;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i <= cells; ++i)
-    if (const double residual = rss(law, theta_at(i)); residual < least) least = residual, best = i;
-  return search_golden_section(law, theta_at(best - 1), theta_at(best + 1));
+    if (const double residual = rss(law, theta_at(i), blocks_); residual < least) least = residual, best = i;
+  const auto residual = [&](double theta) { return rss(law, theta); };
+  const auto is_lower = [&](int i) { return i >= 0 && i <= cells && residual(theta_at(i)) < residual(theta_at(best)); };
+  for (const int direction : {-1, 1})  // blocks may be off by a cell
+    while (is_lower(best + direction)) best += direction;
+  constexpr int bits = 24;  // of theta; the residual no longer changes then
+  std::uintmax_t most_trials = 30;
+  return boost::math::tools::brent_find_minima(residual, theta_at(best - 1), theta_at(best + 1), bits, most_trials).first;
 }
 
 /// The best single jump (with or without a line): a hundred positions, then every position around the best.

@@ -36,12 +36,19 @@ class LawSearch {
     EndSums plus(double distance, double root, double rooted_y) const;
   };
 
+  /// What a curve is rated on: each value, or blocks of neighbours.
+  struct CurveRows {
+    std::vector<double> u, weight, weighted_y;
+
+    CurveRows in_blocks(std::size_t count) const;
+  };
+
   /// The residual square sum of the law at this theta.
-  double rss(Law law, double theta);
-  double curve_rss() const;
+  double rss(Law law, double theta) { return rss(law, theta, rows_); }
+  double rss(Law law, double theta, const CurveRows& rows);
+  double curve_rss(const CurveRows& rows) const;
   double knot_rss(Law law, double knot) const;
   double jump_rss(Law law, double jump) const;
-  double search_golden_section(Law law, double low, double high);
   double find_smooth_theta(Law law);
   double find_jump(Law law);
   std::vector<double> find_two_jumps() const;
@@ -49,7 +56,7 @@ class LawSearch {
   std::size_t min_level() const;
 
   std::span<const double> u_;
-  std::vector<double> weight_, weighted_y_;
+  CurveRows rows_, blocks_;
   std::vector<double> column_;  ///< of the curve that curve_rss() rates
   double square_y_;
   std::vector<EndSums> before_, after_;  ///< of the values before index i, and from i on

@@ -180,9 +180,11 @@ Place find_position(const Samples& samples, double x) {
   if (all.empty()) return {x, 0};
   const auto after = std::lower_bound(all.begin(), all.end(), x);
   const auto i = static_cast<std::size_t>(std::min(after, all.end() - 1) - all.begin());
+  const bool is_nearer_before = i > 0 && x - all[i - 1] < all[i] - x;
+  const std::size_t nearest = is_nearer_before ? i - 1 : i;
   double values = 0;
-  for (std::size_t k = 0; k < i; ++k) values += samples.points.weight[k];
-  const Place place{samples.as_printed() ? x : samples.printed[i], static_cast<std::size_t>(values) + 1};
+  for (std::size_t k = 0; k < nearest; ++k) values += samples.points.weight[k];
+  const Place place{samples.as_printed() ? x : samples.printed[nearest], static_cast<std::size_t>(values) + 1};
   // Interpolate between two values of one epoch.
   const bool inside =
       samples.epochs_joined && i > 0 && after != all.end() && samples.printed[i] > samples.printed[i - 1];

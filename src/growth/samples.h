@@ -38,7 +38,7 @@ struct Place {
   double step = 0;        ///< as printed
   std::size_t value = 0;  ///< number of the value, from 1
 };
-/// The first value at or after x.
+/// The value nearest to x; of two as near, the later one.
 Place find_position(const Samples& samples, double x);
 
 /// At most `max_count` points: weighted means of equal blocks of neighbours.
