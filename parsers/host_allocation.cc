@@ -27,9 +27,11 @@ void sized(const Match& m, EventSink& sink, std::string_view format) {
 
 }  // namespace
 
+/// "not enough memory" is the wording of the build for Windows.
 void torch(const Match& m, EventSink& sink) {
+  if (m[1] == "notenoughmemory") sink.setting("system", "Windows");
   Oom oom = allocation_failure("torch-cpu", "pytorch");
-  read_request(m[1], oom);
+  read_request(m[2], oom);
   sink.oom(std::move(oom));
 }
 
@@ -80,7 +82,26 @@ void emit_paddle(const Match& m, EventSink& sink) {
 }
 void emit_mxnet(const Match&, EventSink& sink) { sink.oom(allocation_failure("mxnet", "mxnet")); }
 /// Windows: the commit limit (RAM and page file) is exhausted. Windows translates the words but not the number.
-void emit_page_file(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("winerror-1455")); }
+void emit_page_file(const Match& m, EventSink& sink) {
+  sink.setting("system", "Windows");
+  emit(m, sink, allocation_failure("winerror-1455"));
+}
+/// R for Windows (before 4.2) prints its own limit, memory.limit(), in the warnings below the error. Its "Mb" is 2^20
+/// bytes.
+void r_vector(const Match& m, EventSink& sink) {
+  constexpr int max_warning_lines = 8;
+  constexpr std::string_view label = "Reached total allocation of ";
+  Oom oom = allocation_failure("r", "r");
+  oom.request = read_bytes(m[1], std::string(m[2]) + "iB");
+  m.cursor.forward(max_warning_lines, [&](const Line& line) {
+    const std::size_t at = line.text.find(label);
+    if (at == line.text.npos) return true;
+    oom.limit = Bytes{leading_integer(std::string_view(line.text).substr(at + label.size())) * MiB, 0};
+    sink.setting("system", "Windows");
+    return false;
+  });
+  emit(m, sink, std::move(oom));
+}
 void emit_numpy_shape(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("numpy")); }
 void emit_bad_alloc(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("bad-alloc")); }
 void emit_lightgbm(const Match&, EventSink& sink) { sink.oom(allocation_failure("bad-alloc", "lightgbm")); }

@@ -15,6 +15,7 @@ namespace oomdoctor::parsers::kernel {
 namespace {
 
 constexpr double max_block_seconds = 120;  ///< seconds from "invoked oom-killer" to the kill, even over a slow console
+constexpr int max_lines_to_victim = 8;    ///< lines from the summary to "Killed process"; other messages come between
 constexpr int max_block_lines = 700;       ///< lines; the task table in the middle of a block has one row per process
 
 Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
@@ -114,6 +115,19 @@ std::optional<Task> parse_task(std::string_view text) {
   return std::nullopt;
 }
 
+/// The victim's resident memory by its row in the task table above, for a record without its own numbers. Pages of 4 KiB,
+/// the size on x86.
+std::optional<Bytes> victim_in_table(const Cursor& cursor, i64 victim) {
+  std::optional<Bytes> out;
+  cursor.backward(max_block_lines, [&](const Line& line) {
+    if (line.text.find("total_vm") != line.text.npos || line.text.find("invoked oom-killer") != line.text.npos) return false;
+    const auto task = parse_task(line.text);
+    if (task && task->pid == victim && task->pages > 0) out = Bytes{task->pages * 4 * KiB, 0};
+    return !out;
+  });
+  return out;
+}
+
 /// The largest other processes in the task table above the victim. The victim's own row shows the page size, because
 /// its bytes are known. Every process that uses a shared page counts it. If the rows add up to more than the limit, the
 /// numbers are unreliable and the result is empty.
@@ -191,6 +205,9 @@ void summary(const Match& m, EventSink& sink) {
     const std::string_view path = m[0].substr(at + label.size());
     emit_manager(path.substr(0, path.find(',')), sink);
   }
+  // Beside the victim's own line, this one adds nothing.
+  if (!is_near(m.cursor, 0, max_lines_to_victim, {"illed process", "Kill process"}))
+    oom.process = victim_in_table(m.cursor, leading_integer(m[3]));
   emit_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
 }
 

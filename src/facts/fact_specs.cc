@@ -178,7 +178,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.capacity", bytes, "memory of the machine that was short"},
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
-       "yarn, ray, dask or flux"},
+       "yarn, ray, dask, flux, systemd-oomd or earlyoom"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
       {"host.denied", truth, "killed by signal 9, and the container engine reports that memory was not the reason"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
@@ -264,6 +264,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.batch_before", count, "the batch size of an earlier run in this log that did not run out"},
       {"settings.restarts", count, "how often the container was restarted before"},
       {"settings.killer_asker", text, "the process whose request called the kernel's killer; it is not the victim"},
+      {"settings.spark", truth, "Apache Spark runs the program"},
       {"settings.memory_pressure", text, "pressure at which a daemon kills"},
       {"settings.kill_threshold", ratio, "share of the host RAM above which Ray kills"},
       {"settings.max_map_count", count, "how many mappings a process may have"},

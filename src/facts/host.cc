@@ -33,6 +33,8 @@ constexpr ReportingManager managers[] = {{"slurm", "slurm"},
                                          {"yarn", "yarn"},
                                          {"ray", "ray"},
                                          {"dask", "dask"},
+                                         {"systemd-oomd", "systemd-oomd"},
+                                         {"earlyoom", "earlyoom"},
                                          {"flux", "flux"}};
 
 /// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
@@ -123,8 +125,9 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const bool of_node = evicted || (host && oom.message_format == "ray");
   set_true("host.kernel_kill",
            by({Agent::kernel, Agent::cgroup, Agent::slurm, Agent::kubernetes, Agent::scheduler, Agent::daemon}));
+  const bool own_limit = by({Agent::cpu_allocator});  // of the program, such as R's
   set_true("host.limit_kill", !of_node && (by({Agent::cgroup, Agent::slurm, Agent::scheduler, Agent::kubernetes}) ||
-                                           (host && oom.limit.has_value())));
+                                           (host && oom.limit.has_value() && !own_limit)));
   set_true("host.evicted", evicted);
   set_true("host.some_nodes", host && oom.message_format == "oom-killer-nodes");
   // RAM was left, so the limit refused.
@@ -158,6 +161,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
            by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
   constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
   if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
+  if (oom.message_format == "winerror-1455") set_true("host.python", true);  // Python's words for the error
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? find_manager(scan, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
