@@ -146,6 +146,20 @@ bool loads_model(const Frame& f) {
   return std::find(load_functions.begin(), load_functions.end(), f.function) != load_functions.end();
 }
 
+/// Functions that only a step calls. A function called "train" may build the model too.
+bool in_step(const Frame& f) {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"training_step", "train_step", "forward_step", "forward_backward_step", "compute_loss", "inner_training_loop",
+       "_inner_training_loop", "train_one_epoch", "train_epoch"});
+  const bool operation = f.library && contains(f.file, "nn/functional.py");
+  return operation || in_forward(f) || in_backward(f) || in_optimizer(f) ||
+         std::find(names.begin(), names.end(), f.function) != names.end();
+}
+
+/// Libraries and programs without a model that could be loaded or moved.
+constexpr auto without_model = std::to_array<std::string_view>({"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy",
+                                                                "numba", "blender", "optix", "miner", "physx"});
+
 /// The phase by the words of a function's name, for names that are not in the lists above.
 std::string_view phase_by_words(const Frame& f) {
   const std::vector<std::string> words = split_identifier(f.function);
@@ -213,6 +227,13 @@ const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& in
         !other.oom.frames.empty())
       return other.oom.frames;
   return incident.oom.frames;
+}
+
+/// True if the model was ready: a step or its progress is in the log, the traceback is inside a step, or there is no model.
+bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
+  const auto none = std::find(without_model.begin(), without_model.end(), incident.oom.framework);
+  return incident.when.step || count_progress(scan, incident) > 0 || none != without_model.end() ||
+         std::any_of(frames.begin(), frames.end(), in_step);
 }
 
 /// The phase by the traceback: known function names, then words in the names, then the innermost operation.
@@ -346,6 +367,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     for (const auto id : phase_ids) facts.set("phase." + std::string(id), Value{phase.id == id}, by);
 
   const auto& frames = find_frames(scan, incident);
+  if (phase.id.empty() && is_past_load(scan, incident, frames))
+    for (const char* before : {"phase.load", "phase.checkpoint_load", "trace.load"}) facts.set(before, Value{false}, here);
   facts.set("trace.known", Value{!frames.empty()}, here);
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.

@@ -19,6 +19,18 @@ std::string first_setting(const Report& report, const std::string& fix) {
   return found == report.fixes.end() ? "" : found->settings.at(0).scope + ": " + found->settings.at(0).text;
 }
 
+/// All advice of the report in one text, without the log's own lines.
+std::string advice_in(const Report& report) {
+  std::string text;
+  for (const auto& fix : report.fixes) {
+    text += fix.title + '\n' + fix.why + '\n' + fix.verify + '\n';
+    for (const auto& setting : fix.settings) text += setting.text + '\n';
+  }
+  for (const auto& held : report.held_back) text += held.title + '\n' + held.because + '\n';
+  for (const auto& question : report.questions) text += question.text + '\n' + question.command + '\n';
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("more host RAM is in the words of the place", "[judge][advice]") {
@@ -40,6 +52,33 @@ TEST_CASE("more host RAM is in the words of the place", "[judge][advice]") {
 TEST_CASE("a heap of Spark is set by Spark", "[judge][advice]") {
   CHECK(first_setting(report_of("heaps/spark_heap"), "raise-heap").starts_with("Spark: "));
   CHECK(first_setting(report_of("heaps/java"), "raise-heap").starts_with("Java: "));
+}
+
+TEST_CASE("a platform without CUDA gets no advice on CUDA", "[judge][advice]") {
+  for (const char* sample : {"stories/mps", "torch_oom/mps_buffer", "torch_oom/xpu", "torch_oom/npu", "llama_cpp/metal",
+                             "llama_cpp/mlx", "xla/tpu", "circumstances/block_limit"}) {
+    CAPTURE(sample);
+    const std::string advice = advice_in(report_of(sample));
+    for (const char* words : {"CUDA_", "torch.cuda", "einstalling CUDA", "nvidia-smi"})
+      CHECK(advice.find(words) == std::string::npos);
+  }
+}
+
+TEST_CASE("no question whether the model was loaded, once a step is seen", "[judge][advice]") {
+  const std::string refused = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB. GPU 0 has a total "
+                              "capacity of 23.69 GiB of which 310.00 MiB is free. Of the allocated memory 22.10 GiB is "
+                              "allocated by PyTorch, and 210.00 MiB is reserved by PyTorch but unallocated.\n";
+  const std::string open = advice_in(diagnose({{"job.log", refused}}));
+  CHECK(open.find("built, loaded or moved") != std::string::npos);
+  for (const std::string& before :
+       {std::string("\r  0%|          | 0/828 [00:00<?, ?it/s]\n"), std::string("step 4 | loss 2.1\n"),
+        std::string("Traceback (most recent call last):\n  File \"/env/lib/python3.11/site-packages/transformers/trainer.py\", "
+                    "line 2245, in _inner_training_loop\n    tr_loss_step = step(model, inputs)\n")}) {
+    CAPTURE(before);
+    const std::string advice = advice_in(diagnose({{"job.log", before + refused}}));
+    CHECK(advice.find("built, loaded or moved") == std::string::npos);
+    CHECK(advice.find("loading or moving weights") == std::string::npos);
+  }
 }
 
 }  // namespace oomdoctor
