@@ -190,6 +190,9 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
       facts.set("settings.checkpointing", Value{true}, here);
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return f.file.find("torch/distributed/fsdp/") != std::string::npos; }))
+      facts.set("settings.fsdp", Value{true}, here);
     // DeepSpeed's stage 3 has its own file.
     if (facts.find("settings.zero_stage") == nullptr && std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
           return f.file.find("zero/stage3.py") != std::string::npos;

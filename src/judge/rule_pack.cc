@@ -261,9 +261,10 @@ void RulePack::add_program(const std::string& id, RuleTable& table) {
   const double rank = table.number("rank", 1, 0, 10);
   PlaceRule place{program.name, table.condition("place"), false};
   if (!place.needs) {
-    const std::string named = " == '" + program.name + '\'';
-    place.needs = Expr::parse(program.is_engine() ? "framework.engine" + named
-                                                  : "framework.program" + named + " and framework.pytorch");
+    // The options of a program do not exist in another one. A server without a name may be any of them.
+    const std::string named = " == '" + program.name + '\'', engine = "framework.engine" + named;
+    place.needs = Expr::parse(program.is_engine() ? "is(" + engine + ") or (is(framework.serving) and " + engine + ")"
+                                                  : "is(framework.program" + named + ") and framework.pytorch");
   }
   places_.insert_or_assign(program.name, std::move(place));
   for (auto& [name, fix] : fixes_)

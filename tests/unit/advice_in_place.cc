@@ -81,4 +81,32 @@ TEST_CASE("no question whether the model was loaded, once a step is seen", "[jud
   }
 }
 
+TEST_CASE("the options of a library appear only where the log shows it", "[judge][advice]") {
+  for (const char* sample : {"stories/model_states_optimizer", "stories/oversized_step", "stories/other_process",
+                             "handled/ultralytics", "bare_oom/comfyui", "circumstances/shards"}) {
+    CAPTURE(sample);
+    const std::string log = testing::read_file(testing::source_folder() / "samples" / (std::string(sample) + ".log"));
+    const bool huggingface = log.find("transformers") != std::string::npos;
+    for (const auto& fix : report_of(sample).fixes)
+      for (const auto& setting : fix.settings) {
+        CAPTURE(fix.id, setting.scope);
+        for (const char* library : {"Megatron", "DeepSpeed", "Lightning", "vLLM", "verl", "FSDP"})
+          CHECK(setting.scope != library);
+        if (!huggingface) CHECK_FALSE((setting.scope.starts_with("HF") || setting.scope == "tokenizer"));
+      }
+  }
+}
+
+TEST_CASE("a run that trains adapters is not told to", "[judge][advice]") {
+  const Report report = report_of("prescriptions/adapters_first_update");
+  CHECK(first_setting(report, "lora").empty());
+  CHECK(first_setting(report, "eight-bit-adam").empty());
+  for (const auto& held : report.held_back) CHECK(held.id != "amp-halves-the-model");
+}
+
+TEST_CASE("one process on a CPU loads no model for each rank", "[judge][advice]") {
+  CHECK(first_setting(report_of("host_allocation/torch"), "staggered-load").empty());
+  CHECK(first_setting(report_of("host_allocation/memalign"), "staggered-load").empty());
+}
+
 }  // namespace oomdoctor

@@ -604,17 +604,15 @@ TEST_CASE("a question names the tool of the GPU's vendor") {
 }
 
 TEST_CASE("a question asks for the missing setting") {
-  Facts facts;
-  facts.set("oom.kind", text("host"));
-  facts.set("host.kernel_kill", true);
-  facts.set("phase.known", true);
-  facts.set("phase.load", false);
+  Facts facts = full_device();
+  set_phase(facts, "optimizer_init");
   facts.set("run.trains", true);
   const Diagnosis d = judge(pack(), facts);
-  const auto asked = std::find_if(d.questions.begin(), d.questions.end(),
-                                  [](const auto& question) { return question.missing == "settings.world_size"; });
+  const auto asked =
+      std::find_if(d.questions.begin(), d.questions.end(),
+                   [](const auto& question) { return question.missing == "settings.trainable_parameters"; });
   REQUIRE(asked != d.questions.end());
-  CHECK(asked->text.find("ranks of the job") != std::string::npos);
+  CHECK(asked->text.find("parameters that are trained") != std::string::npos);
   CHECK(asked->command.find("print(args)") != std::string::npos);
 }
 
