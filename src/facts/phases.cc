@@ -131,6 +131,13 @@ bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
          contains(f.function, ".forward");
 }
+/// True if the optimizer itself requested the memory. Its step may call a whole training step (a closure), and a library may keep
+/// its backward pass in a folder of optimizers, so the innermost of these frames decides.
+bool asked_by_optimizer(const std::vector<Frame>& frames) {
+  const auto decides = [](const Frame& f) { return in_optimizer(f) || in_backward(f) || in_forward(f); };
+  const auto innermost = std::find_if(frames.rbegin(), frames.rend(), decides);
+  return innermost != frames.rend() && !in_backward(*innermost) && !in_forward(*innermost);
+}
 /// Matches "model.to(device)" and "self.base_model.to(", but not the output of a model: "model(x).to(device)".
 bool moves_model(std::string_view code) {
   for (std::size_t at = code.find(".to("); at != code.npos; at = code.find(".to(", at + 1)) {
@@ -256,7 +263,7 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
   const bool early = count_progress(scan, incident) <= max_first_steps && log_begins_with_run(scan) &&
                      (!starts_late(scan, incident) || was_resumed(scan)) && !progressed(scan, incident);
-  if (any(in_optimizer)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
+  if (asked_by_optimizer(frames)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
   if (any(loads_model)) return "load";
@@ -389,7 +396,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
               here);
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_forward)}, here);
-    facts.set("trace.optimizer", Value{std::any_of(frames.begin(), frames.end(), in_optimizer)}, here);
+    facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
               Value{std::any_of(frames.begin(), frames.end(), loads_model) &&

@@ -109,4 +109,12 @@ TEST_CASE("one process on a CPU loads no model for each rank", "[judge][advice]"
   CHECK(first_setting(report_of("host_allocation/memalign"), "staggered-load").empty());
 }
 
+TEST_CASE("a program without Python gets no Python to print its memory", "[judge][advice]") {
+  const std::string windows = advice_in(report_of("host_allocation/r_windows"));
+  CHECK(windows.find("psutil") == std::string::npos);
+  CHECK(windows.find("Task Manager") != std::string::npos);
+  CHECK(advice_in(report_of("host_allocation/cpp")).find("psutil") == std::string::npos);
+  CHECK(advice_in(report_of("host_allocation/torch")).find("psutil") != std::string::npos);
+}
+
 }  // namespace oomdoctor
