@@ -99,6 +99,26 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
   return found;
 }
 
+/// The frames of a traceback that a launcher printed as a Python list of lines, in the line of the message:
+/// ['Traceback (most recent call last):\n', '  File "train.py", line 9, in step\n    y = model(x)\n', …]
+std::vector<Frame> frames_in_list(std::string_view body) {
+  constexpr std::string_view newline = "\\n";
+  std::vector<Frame> found;
+  std::size_t at = body.find("Traceback (most recent call last):\\n");
+  if (at == body.npos) return found;
+  while ((at = body.find("File \"", at)) != body.npos && found.size() < max_frames) {
+    const std::size_t end = body.find(newline, at);
+    auto frame = end == body.npos ? std::nullopt : python_frame(body.substr(at, end - at));
+    if (!frame) break;
+    const std::string_view rest = body.substr(end + newline.size());
+    if (rest.starts_with(' ')) frame->code = std::string(trimmed(rest.substr(0, std::min<std::size_t>(rest.find(newline), 200))));
+    frame->library = is_library_file(frame->file);
+    found.push_back(std::move(*frame));
+    at = end;
+  }
+  return found;
+}
+
 /// Walks down from the message. A traceback below must start within four lines.
 std::vector<Frame> frames_below(const Cursor& cursor) {
   std::vector<Frame> found;
@@ -175,7 +195,9 @@ bool is_library_file(std::string_view file) {
 }
 
 std::vector<Frame> read_traceback(const Cursor& cursor) {
-  std::vector<Frame> frames = frames_above(cursor);
+  std::vector<Frame> frames = frames_in_list(cursor.line().body());
+  if (!frames.empty()) return frames;
+  frames = frames_above(cursor);
   if (frames.empty() && !ends_traceback(cursor.line().body())) frames = frames_below(cursor);
   if (frames.size() < min_frames) {
     std::vector<Frame> siblings = frames_of_siblings(cursor);
