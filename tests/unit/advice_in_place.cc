@@ -55,7 +55,7 @@ TEST_CASE("a heap of Spark is set by Spark", "[judge][advice]") {
 }
 
 TEST_CASE("a platform without CUDA gets no advice on CUDA", "[judge][advice]") {
-  for (const char* sample : {"stories/mps", "torch_oom/mps_buffer", "torch_oom/xpu", "torch_oom/npu", "llama_cpp/metal",
+  for (const char* sample : {"stories/mps", "torch_oom/mps_buffer", "torch_oom/mps_outside", "torch_oom/xpu", "torch_oom/npu", "llama_cpp/metal",
                              "llama_cpp/mlx", "xla/tpu", "circumstances/block_limit"}) {
     CAPTURE(sample);
     const std::string advice = advice_in(report_of(sample));
@@ -115,6 +115,13 @@ TEST_CASE("a program without Python gets no Python to print its memory", "[judge
   CHECK(windows.find("Task Manager") != std::string::npos);
   CHECK(advice_in(report_of("host_allocation/cpp")).find("psutil") == std::string::npos);
   CHECK(advice_in(report_of("host_allocation/torch")).find("psutil") != std::string::npos);
+}
+
+TEST_CASE("the title of a cause names the rank or the platform", "[judge][advice]") {
+  CHECK(report_of("circumstances/two_ranks_one_gpu").causes.at(0).title.starts_with("Another rank of this job"));
+  const ReportCause outside = report_of("torch_oom/mps_outside").causes.at(0);
+  CHECK(outside.cause == "library_memory");
+  CHECK(outside.title.find("CUDA") == std::string::npos);
 }
 
 }  // namespace oomdoctor
