@@ -15,7 +15,7 @@ namespace oomdoctor::parsers::kernel {
 namespace {
 
 constexpr double max_block_seconds = 120;  ///< seconds from "invoked oom-killer" to the kill, even over a slow console
-constexpr int max_lines_to_victim = 8;    ///< lines from the summary to "Killed process"; other messages come between
+constexpr int max_lines_to_victim = 8;     ///< lines from the summary to "Killed process"; other messages come between
 constexpr int max_block_lines = 700;       ///< lines; the task table in the middle of a block has one row per process
 
 Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
@@ -115,12 +115,13 @@ std::optional<Task> parse_task(std::string_view text) {
   return std::nullopt;
 }
 
-/// The victim's resident memory by its row in the task table above, for a record without its own numbers. Pages of 4 KiB,
-/// the size on x86.
+/// The victim's resident memory by its row in the task table above, for a record without its own numbers. Pages of 4
+/// KiB, the size on x86.
 std::optional<Bytes> victim_in_table(const Cursor& cursor, i64 victim) {
   std::optional<Bytes> out;
   cursor.backward(max_block_lines, [&](const Line& line) {
-    if (line.text.find("total_vm") != line.text.npos || line.text.find("invoked oom-killer") != line.text.npos) return false;
+    if (line.text.find("total_vm") != line.text.npos || line.text.find("invoked oom-killer") != line.text.npos)
+      return false;
     const auto task = parse_task(line.text);
     if (task && task->pid == victim && task->pages > 0) out = Bytes{task->pages * 4 * KiB, 0};
     return !out;

@@ -131,8 +131,8 @@ bool in_forward(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
          contains(f.function, ".forward");
 }
-/// True if the optimizer itself requested the memory. Its step may call a whole training step (a closure), and a library may keep
-/// its backward pass in a folder of optimizers, so the innermost of these frames decides.
+/// True if the optimizer itself requested the memory. Its step may call a whole training step (a closure), and a
+/// library may keep its backward pass in a folder of optimizers, so the innermost of these frames decides.
 bool asked_by_optimizer(const std::vector<Frame>& frames) {
   const auto decides = [](const Frame& f) { return in_optimizer(f) || in_backward(f) || in_forward(f); };
   const auto innermost = std::find_if(frames.rbegin(), frames.rend(), decides);
@@ -164,8 +164,8 @@ bool in_step(const Frame& f) {
 }
 
 /// Libraries and programs without a model that could be loaded or moved.
-constexpr auto without_model = std::to_array<std::string_view>({"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy",
-                                                                "numba", "blender", "optix", "miner", "physx"});
+constexpr auto without_model = std::to_array<std::string_view>(
+    {"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "physx"});
 
 /// The phase by the words of a function's name, for names that are not in the lists above.
 std::string_view phase_by_words(const Frame& f) {
@@ -236,7 +236,8 @@ const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& in
   return incident.oom.frames;
 }
 
-/// True if the model was ready: a step or its progress is in the log, the traceback is inside a step, or there is no model.
+/// True if the model was ready: a step or its progress is in the log, the traceback is inside a step, or there is no
+/// model.
 bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   const auto none = std::find(without_model.begin(), without_model.end(), incident.oom.framework);
   return incident.when.step || count_progress(scan, incident) > 0 || none != without_model.end() ||
@@ -375,7 +376,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
 
   const auto& frames = find_frames(scan, incident);
   if (phase.id.empty() && is_past_load(scan, incident, frames))
-    for (const char* before : {"phase.load", "phase.checkpoint_load", "trace.load"}) facts.set(before, Value{false}, here);
+    for (const char* before : {"phase.load", "phase.checkpoint_load", "trace.load"})
+      facts.set(before, Value{false}, here);
   facts.set("trace.known", Value{!frames.empty()}, here);
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.

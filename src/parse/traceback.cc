@@ -111,7 +111,8 @@ std::vector<Frame> frames_in_list(std::string_view body) {
     auto frame = end == body.npos ? std::nullopt : python_frame(body.substr(at, end - at));
     if (!frame) break;
     const std::string_view rest = body.substr(end + newline.size());
-    if (rest.starts_with(' ')) frame->code = std::string(trimmed(rest.substr(0, std::min<std::size_t>(rest.find(newline), 200))));
+    if (rest.starts_with(' '))
+      frame->code = std::string(trimmed(rest.substr(0, std::min<std::size_t>(rest.find(newline), 200))));
     frame->library = is_library_file(frame->file);
     found.push_back(std::move(*frame));
     at = end;

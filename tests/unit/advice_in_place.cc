@@ -36,11 +36,14 @@ std::string advice_in(const Report& report) {
 TEST_CASE("more host RAM is in the words of the place", "[judge][advice]") {
   const struct {
     const char *sample, *words;
-  } places[] = {
-      {"host_allocation/page_file_worker", "page file"}, {"host_allocation/r_windows", "page file"},
-      {"host_allocation/ggml_windows", "1.40 GiB"},      {"host_allocation/numpy", "machine"},
-      {"kernel/victim_in_table", "Kubernetes: "},        {"circumstances/small_machine", "no swap"},
-      {"daemons/candidates", "oomctl"},                  {"tensorflow/host_pool", "TF_GPU_HOST_MEM_LIMIT_IN_MB"}};
+  } places[] = {{"host_allocation/page_file_worker", "page file"},
+                {"host_allocation/r_windows", "page file"},
+                {"host_allocation/ggml_windows", "1.40 GiB"},
+                {"host_allocation/numpy", "machine"},
+                {"kernel/victim_in_table", "Kubernetes: "},
+                {"circumstances/small_machine", "no swap"},
+                {"daemons/candidates", "oomctl"},
+                {"tensorflow/host_pool", "TF_GPU_HOST_MEM_LIMIT_IN_MB"}};
   for (const auto& [sample, words] : places) {
     CAPTURE(sample);
     const std::string setting = first_setting(report_of(sample), "raise-host-memory");
@@ -55,8 +58,9 @@ TEST_CASE("a heap of Spark is set by Spark", "[judge][advice]") {
 }
 
 TEST_CASE("a platform without CUDA gets no advice on CUDA", "[judge][advice]") {
-  for (const char* sample : {"stories/mps", "torch_oom/mps_buffer", "torch_oom/mps_outside", "torch_oom/xpu", "torch_oom/npu", "llama_cpp/metal",
-                             "llama_cpp/mlx", "xla/tpu", "circumstances/block_limit"}) {
+  for (const char* sample :
+       {"stories/mps", "torch_oom/mps_buffer", "torch_oom/mps_outside", "torch_oom/xpu", "torch_oom/npu",
+        "llama_cpp/metal", "llama_cpp/mlx", "xla/tpu", "circumstances/block_limit"}) {
     CAPTURE(sample);
     const std::string advice = advice_in(report_of(sample));
     for (const char* words : {"CUDA_", "torch.cuda", "einstalling CUDA", "nvidia-smi"})
@@ -65,15 +69,17 @@ TEST_CASE("a platform without CUDA gets no advice on CUDA", "[judge][advice]") {
 }
 
 TEST_CASE("no question whether the model was loaded, once a step is seen", "[judge][advice]") {
-  const std::string refused = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB. GPU 0 has a total "
-                              "capacity of 23.69 GiB of which 310.00 MiB is free. Of the allocated memory 22.10 GiB is "
-                              "allocated by PyTorch, and 210.00 MiB is reserved by PyTorch but unallocated.\n";
+  const std::string refused =
+      "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.02 GiB. GPU 0 has a total "
+      "capacity of 23.69 GiB of which 310.00 MiB is free. Of the allocated memory 22.10 GiB is "
+      "allocated by PyTorch, and 210.00 MiB is reserved by PyTorch but unallocated.\n";
   const std::string open = advice_in(diagnose({{"job.log", refused}}));
   CHECK(open.find("built, loaded or moved") != std::string::npos);
   for (const std::string& before :
        {std::string("\r  0%|          | 0/828 [00:00<?, ?it/s]\n"), std::string("step 4 | loss 2.1\n"),
-        std::string("Traceback (most recent call last):\n  File \"/env/lib/python3.11/site-packages/transformers/trainer.py\", "
-                    "line 2245, in _inner_training_loop\n    tr_loss_step = step(model, inputs)\n")}) {
+        std::string(
+            "Traceback (most recent call last):\n  File \"/env/lib/python3.11/site-packages/transformers/trainer.py\", "
+            "line 2245, in _inner_training_loop\n    tr_loss_step = step(model, inputs)\n")}) {
     CAPTURE(before);
     const std::string advice = advice_in(diagnose({{"job.log", before + refused}}));
     CHECK(advice.find("built, loaded or moved") == std::string::npos);

@@ -608,9 +608,9 @@ TEST_CASE("a question asks for the missing setting") {
   set_phase(facts, "optimizer_init");
   facts.set("run.trains", true);
   const Diagnosis d = judge(pack(), facts);
-  const auto asked =
-      std::find_if(d.questions.begin(), d.questions.end(),
-                   [](const auto& question) { return question.missing == "settings.trainable_parameters"; });
+  const auto asked = std::find_if(d.questions.begin(), d.questions.end(), [](const auto& question) {
+    return question.missing == "settings.trainable_parameters";
+  });
   REQUIRE(asked != d.questions.end());
   CHECK(asked->text.find("parameters that are trained") != std::string::npos);
   CHECK(asked->command.find("print(args)") != std::string::npos);
