@@ -50,8 +50,8 @@ while True:
 TERMINAL = """\
 import os, sys, time
 print("terminals", [os.isatty(i) for i in range(3)], "size", tuple(os.get_terminal_size()), flush=True)
-print("typed", input(), flush=True)
 try:
+    print("typed", input(), flush=True)
     while True:
         time.sleep(0.05)
 except KeyboardInterrupt:
