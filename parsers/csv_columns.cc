@@ -12,13 +12,14 @@
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 #include "parse/tokens.h"
+#include "text/lines.h"
 
 namespace oomdoctor::parsers::csv_columns {
 namespace {
 
 constexpr std::size_t max_columns = 64;
 
-enum CsvColumnRole { other, step, seconds, memory };
+enum CsvColumnRole { other, step, seconds, clock, memory };
 
 std::vector<std::string_view> split_cells(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -64,6 +65,7 @@ CsvColumnRole find_role(std::string_view name) {
   const std::string lowered = lower(name);
   if (step_rank(lowered) > 0) return step;
   if (one_of(lowered, {"elapsed_sec", "elapsed_s", "elapsed_seconds", "seconds", "time_s", "time_sec"})) return seconds;
+  if (one_of(lowered, {"timestamp", "time", "datetime", "date_time"})) return clock;
   return memory_column(name) ? memory : other;
 }
 
@@ -72,6 +74,15 @@ std::optional<GaugeValue> parse_number(std::string_view cell) {
   std::size_t at = 0;
   const auto number = read_number(cell, at);
   return number && cell.find_first_not_of(" \r", at) == cell.npos ? number : std::nullopt;
+}
+
+/// The time of a cell such as "2025-02-01 12:00:00.104", or seconds since 1970 or since the start.
+std::optional<double> parse_clock(std::string_view cell) {
+  constexpr std::size_t max_zone_length = 6;  // such as "+01:00"
+  if (const auto stamp = read_time(cell); stamp && stamp->length + max_zone_length >= cell.size())
+    return stamp->seconds;
+  const auto number = parse_number(cell);
+  return number ? std::optional(number->value) : std::nullopt;
 }
 
 Reading make_reading(const std::string& name, const GaugeValue& number) {
@@ -115,6 +126,10 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   std::vector<Reading> readings;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const int role = layout.roles[i];
+    if (role == clock) {
+      if (!time) time = parse_clock(cells[i]);
+      continue;
+    }
     const auto number = role == other ? std::nullopt : parse_number(cells[i]);
     if (role != other && !number && !cells[i].empty()) return false;
     if (!number) continue;
