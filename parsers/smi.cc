@@ -184,6 +184,7 @@ struct RowMemory {
   std::optional<double> moment;              ///< time of the last row, if only the order distinguishes the GPUs
   std::vector<std::string> cards;            ///< names of the GPUs in this query
   std::map<int, std::string> numbers;        ///< the first GPU with each index
+  std::map<std::pair<std::optional<int>, std::string>, double> first_used;  ///< bytes, in rows without a header
   std::optional<i64> total;                  ///< MiB, of the first GPU
   std::deque<KnownCard> known;               ///< GPUs with an index; a deque keeps their addresses stable
   std::map<int, const KnownCard*> last_emitted;  ///< last emitted GPU of each index
@@ -405,11 +406,23 @@ class CsvRows final : public Rows {
     reading.value = row.number * row.unit;
     reading.quantum = row.decimals == 0 ? row.unit : row.unit / std::pow(10.0, row.decimals);
     reading.quantum = std::max(1.0, reading.quantum);
-    reading.capacity = row.whole;
+    reading.capacity = row.whole > 0 || with_total_
+                           ? row.whole
+                           : moved_beside_total(row_memory, card, cards_[row.card].named.total, reading);
     sink.reading(reading, {}, time);
   }
 
  private:
+  /// The total of a row without a header, if it is certain: a column that stays while the used memory moves is not the
+  /// free memory. Else 0.
+  static double moved_beside_total(RowMemory& row_memory, const KnownCard& card, std::optional<double> total,
+                                   const Reading& used) {
+    constexpr double min_move = 0.1;  // of the total; reserved memory and rounding are far less
+    if (!total || used.metric != Metric::used || row_memory.first_used.size() >= max_remembered_cards) return 0;
+    const double first = row_memory.first_used.try_emplace({card.origin.device, card.label}, used.value).first->second;
+    return used.value - first > min_move * *total ? *total : 0;
+  }
+
   /// A stored row.
   struct StoredRow {
     enum class RowKind { process, date, card, used, free } kind = RowKind::card;

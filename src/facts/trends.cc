@@ -69,35 +69,6 @@ std::optional<i64> find_capacity(const ScanResult& scan, const Series& s) {
   return std::nullopt;
 }
 
-/// Shares of a memory's capacity that are worth a note, for its largest value.
-constexpr auto full_marks = std::to_array<double>({0.99, 0.95, 0.90});
-
-void emit_full(const ScanResult& scan, std::optional<i64> capacity, std::vector<Note>& notes) {
-  for (const Series& s : scan.series) {
-    if ((s.metric != Metric::used && s.metric != Metric::reserved && s.metric != Metric::memory &&
-         s.metric != Metric::host_used) ||
-        s.n == 0)
-      continue;
-    const auto own = find_capacity(scan, s);
-    const auto whole = own ? own : is_device_metric(s.metric) ? capacity : std::nullopt;
-    if (!whole || s.max_value > static_cast<double>(*whole)) continue;
-    const double share = s.max_value / static_cast<double>(*whole);
-    const auto mark = std::find_if(full_marks.begin(), full_marks.end(), [&](double m) { return share >= m; });
-    if (mark == full_marks.end()) continue;
-    const std::string position = s.has_steps   ? fmt::format(", step {:.0f}", s.max_x)
-                                 : s.has_times ? fmt::format(", {:.0f} s after the first value", s.max_x)
-                                               : "";
-    const std::string of = s.origin.device                 ? fmt::format("GPU {}", *s.origin.device)
-                           : s.metric == Metric::host_used ? "host RAM"
-                                                           : "the GPU";
-    notes.push_back({mark == full_marks.begin() ? Severity::warning : Severity::note,
-                     fmt::format("{} was {:.0f}% full at its peak ({}): {} of {} free{}", of, std::floor(100 * share),
-                                 std::string(to_string(s.metric)), bytes_text(*whole - whole_number(s.max_value)),
-                                 bytes_text(*whole), position),
-                     s.last_evidence});
-  }
-}
-
 /// Notes how close the tensors came to the capacity in a successful run. Caches may fill the GPU without harm, so they
 /// do not count.
 void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
@@ -251,6 +222,12 @@ void set_full_before(const ScanResult& scan, const Incident& incident, Facts& fa
   }
 }
 
+/// Whether the lines of the series show progress about as often as a value: epochs without steps, for example.
+bool shows_progress(const ScanResult& scan, const Series& s) {
+  return scan.last_progress && scan.last_progress->span.source == s.last_evidence.span.source &&
+         2 * scan.progress_lines >= s.n;
+}
+
 /// The inputs of the trend of each series.
 std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity) {
   std::vector<TrendInputs> inputs;
@@ -261,6 +238,7 @@ std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Incident* in
     if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
     growth.unreachable_bytes = unreachable.bytes_for(s);
+    growth.at_work = shows_progress(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
@@ -327,7 +305,6 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   if (options.all_trends) analysis.trends.compute_all(options.jobs);
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
-  if (incident == nullptr) emit_full(scan, capacity, analysis.notes);
   const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.trends) : std::nullopt;
   const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, capacity) : std::nullopt;
   if (incident == nullptr) {

@@ -63,6 +63,7 @@ struct GrowthOptions {
       failure_step;  ///< the step of the failure: later values are ignored, and the forecast is checked against it
   double unreachable_bytes =
       0;  ///< bytes of the capacity that the series can never reach: other memory, or the peak within a step
+  bool at_work = false;  ///< the lines around the values show progress, so the values are not only those of the start
 };
 
 /// Computes the trend of a series. Never throws. A series that is too short gets Shape::too_short and a reason in

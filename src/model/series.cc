@@ -107,6 +107,7 @@ void Series::add(double x, double t, double y, bool own_x) {
   if (first) {
     first_x = max_x = x;
     first_value = max_value = min_value = y;
+    max_time = t;
   } else if (!repeated) {
     if (!restart && x > last_x) interval = x - last_x;
     if (!restart && y < last_value) ++falls;
@@ -114,6 +115,7 @@ void Series::add(double x, double t, double y, bool own_x) {
     if (y > max_value) {
       max_value = y;
       max_x = x;
+      max_time = t;
     }
     min_value = std::min(min_value, y);
   }

@@ -69,11 +69,14 @@ class Series {
   double quantum = 0;   ///< bytes of one unit of the last printed digit
   double capacity = 0;  ///< bytes of the whole, as printed next to the largest value; 0 if not printed
   bool has_steps = false, has_times = false;
+  bool repeats_steps = false;  ///< the log prints steps, but x counts values, because the steps repeat
   Evidence first_evidence, last_evidence;
+  Evidence max_evidence;  ///< the line of max_value
 
   i64 n = 0;  ///< values printed, before any thinning
   double first_x = 0, last_x = 0;
   double first_value = 0, last_value = 0, max_value = 0, min_value = 0, max_x = 0;
+  double max_time = 0;  ///< time stamp of max_value; 0 when none
   i64 falls = 0;        ///< number of values below their predecessor
   i64 plateaus = 0;     ///< number of values equal to their predecessor
   double interval = 0;  ///< last distance between two x

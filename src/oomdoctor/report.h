@@ -274,6 +274,7 @@ struct Question {
 struct ReportNote {
   std::string severity, text;
   std::optional<Location> location;
+  bool brief = false;  ///< not in the JSON: the short report shows it, although it is no warning
 };
 
 /// Evidence that could not be kept, opened, read or judged. A report with such evidence never rules a failure out.

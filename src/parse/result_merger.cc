@@ -36,7 +36,8 @@ void set_source(ScanResult& file, int source) {
     for (Evidence& e : incident.occurrences) set_number(e);
     set_if_known(incident.handled_by);
   }
-  for (Series& series : file.series) set_number(series.first_evidence), set_number(series.last_evidence);
+  for (Series& series : file.series)
+    for (Evidence* e : {&series.first_evidence, &series.last_evidence, &series.max_evidence}) set_number(*e);
   for (auto& [name, setting] : file.settings) set_number(setting.evidence);
   for (Event& event : file.remarks) set_number(event.evidence), set_order(event.when);
   for (Note& note : file.notes) set_if_known(note.at);

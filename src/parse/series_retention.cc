@@ -30,7 +30,7 @@ bool is_in(const RetentionPriority& priority, const Series& s) {
 /// Only a series with values quotes its lines.
 void summarise(Series& s) {
   s.summarise();
-  s.first_evidence.excerpt = s.last_evidence.excerpt = std::string();
+  for (Evidence* e : {&s.first_evidence, &s.last_evidence, &s.max_evidence}) e->excerpt = std::string();
 }
 
 }  // namespace

@@ -114,11 +114,13 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional
   if (time) result_.period.add(*time);
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
   if (r.capacity > 0 && (series.capacity <= 0 || r.value >= series.max_value)) series.capacity = r.capacity;
+  const double peak = series.max_value;
   const std::size_t before = series.buckets().size();
   series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), r.value, step || !series.has_steps);
   buckets_ = buckets_ - before + series.buckets().size();
   if (buckets_ > max_buckets) thin();
   state.last.line = &here.ref();
+  if (series.max_value > peak || series.n == 1) state.peak.line = &here.ref();
 }
 
 /// Halves the resolution of the longest series until half of the space is free.
@@ -133,12 +135,15 @@ void SeriesTracker::thin() {
 }
 
 void SeriesTracker::end_block() {
-  for (SeriesState& state : states_) state.last.settle();
+  for (SeriesState& state : states_) state.last.settle(), state.peak.settle();
 }
 
 void SeriesTracker::finish() {
-  for (const SeriesState& state : states_)
-    if (state.last.evidence) result_.series[state.index].last_evidence = *state.last.evidence;
+  for (const SeriesState& state : states_) {
+    Series& series = result_.series[state.index];
+    if (state.last.evidence) series.last_evidence = *state.last.evidence;
+    if (state.peak.evidence) series.max_evidence = *state.peak.evidence;
+  }
 }
 
 }  // namespace oomdoctor

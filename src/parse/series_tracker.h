@@ -28,7 +28,7 @@ class SeriesTracker {
            std::optional<i64> stream_step);
   /// Turns the kept lines into evidence. Call it before the block's text is freed.
   void end_block();
-  /// Sets the last evidence of each series.
+  /// Sets the last evidence of each series, and that of its peak.
   void finish();
 
  private:
@@ -52,7 +52,7 @@ class SeriesTracker {
     std::size_t index = 0;  ///< in ScanResult::series
     Id id;                  ///< its views point into the strings below
     std::string counter, label, phase;
-    LatestLine last;
+    LatestLine last, peak;
     std::optional<double> t0;  ///< time of the first value, in seconds; x counts from it
     double last_time = 0;
   };

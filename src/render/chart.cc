@@ -64,7 +64,16 @@ std::string sparkline(const std::vector<ReportPoint>& points, int cells) {
   for (const auto& point : points)
     if (std::isfinite(point.x) && std::isfinite(point.y)) finite.push_back(point);
   if (finite.empty() || cells < 1) return {};
-  const std::vector<double> values = interval_maxima(finite, cells);
+  std::vector<double> values = interval_maxima(finite, cells);
+  // The words beside it name the first and the last value. An end that differs shows its own value where that hides no
+  // peak.
+  const auto show_end = [&](double& cell, double value) {
+    const double highest = *std::max_element(values.begin(), values.end()), peak = cell;
+    if (peak - value > (highest - value) / 8) cell = value;
+    if (*std::max_element(values.begin(), values.end()) < highest) cell = peak;
+  };
+  show_end(values.front(), finite.front().y);
+  show_end(values.back(), finite.back().y);
   const auto [lowest, highest_value] = std::minmax_element(values.begin(), values.end());
   const double low = *lowest, range = std::max(*highest_value - low, 0.02 * std::fabs(*highest_value));
   std::string out;

@@ -169,16 +169,17 @@ void add_lost(Page& page, const Report& report, std::size_t max_lost) {
 }
 
 void add_notes(Page& page, const Report& report, std::size_t max_notes) {
-  std::size_t shown = 0;
-  for (const bool grave : {true, false})
-    for (const auto& note : report.notes) {
-      if (grave != (note.severity != "note")) continue;
-      if (!grave && max_notes != all) continue;
-      if (shown++ == max_notes) return;
-      const std::string where = note.location ? "  [" + plain_line(short_location(report, *note.location)) + "]" : "";
-      page.text(grave ? page.paint.warning("Note: ") : page.paint.dim("Note: "),
-                plain_line(note.text) + page.paint.dim(where), 2);
-    }
+  const auto add = [&](const ReportNote& note) {
+    const std::string where = note.location ? "  [" + plain_line(short_location(report, *note.location)) + "]" : "";
+    page.text(note.severity == "note" ? page.paint.dim("Note: ") : page.paint.warning("Note: "),
+              plain_line(note.text) + page.paint.dim(where), 2);
+  };
+  constexpr std::size_t max_brief = 8;  // the devices of one machine
+  std::size_t grave = 0, brief = 0;
+  for (const ReportNote& note : report.notes)
+    if (note.severity != "note" && grave++ < max_notes) add(note);
+  for (const ReportNote& note : report.notes)
+    if (note.severity == "note" && (max_notes == all || (note.brief && brief++ < max_brief))) add(note);
 }
 
 }  // namespace oomdoctor::terminal

@@ -139,20 +139,38 @@ void add_failures(Page& page, const Report& report) {
   if (of->account) page.text("", account_line(*of), 2);
 }
 
+/// Whether one value describes the whole series.
+bool is_level(const ReportSeries& of) { return of.trend.shape == "flat" && !is_released(of.trend); }
+
 /// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values,
-/// and its peak if that is far above.
+/// and its peak if that is far above. The share of the memory follows, unless another line shows it.
 std::string values_text(const Report& report, const ReportSeries& of) {
   if (is_single(of))
     return fmt::format("{} ({})", value_text(of, of.max_value), plain_line(short_locations(report, {of.first}, 1)));
   constexpr double far_above = 1.5;  // times the first and the last value: more than the noise of a flat series
-  const bool level = of.trend.shape == "flat";
+  const bool level = is_level(of);
   std::string text = level ? plain_line(trend_words(of)) : range_words(of);
-  if (level && of.max_value > far_above * std::max(of.first_value, of.last_value))
-    text += ", at most " + value_text(of, of.max_value);
+  const auto share = peak_share(of);
+  const bool shares = share && *share < nearly_full && of.unit != "%" && report.incidents.empty() && !is_growth(of.trend);
+  const bool peaks_before = level ? of.max_value > far_above * std::max(of.first_value, of.last_value)
+                                  : shares && of.max_value == of.first_value && of.max_value > of.last_value;
+  if (peaks_before) text += ", at most " + value_text(of, of.max_value);
+  if (shares)
+    text += fmt::format(" ({} of {})", percent_text(*share),
+                        bytes_text(*of.trend.capacity_bytes));
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
   return text;
+}
+
+/// The fullest of the devices that one monitor reads, else the one with the largest value.
+const ReportSeries& choose_fullest(const std::vector<const ReportSeries*>& order) {
+  const auto key = [](const ReportSeries* of) { return std::pair(peak_share(*of).value_or(0), of->max_value); };
+  const ReportSeries* fullest = order.front();
+  for (const ReportSeries* of : order)
+    if (of->metric == fullest->metric && key(of) > key(fullest)) fullest = of;
+  return *fullest;
 }
 
 /// A growing series, else the peaks of the GPU's memory, else the series with most values.
@@ -162,7 +180,9 @@ const ReportSeries& choose_series(const Report& report, const std::vector<const 
   const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
     return of->metric == "max_allocated" && of->n == order.front()->n;
   });
-  return is_growth(order.front()->trend) || peak == order.end() ? *order.front() : **peak;
+  if (is_growth(order.front()->trend)) return *order.front();
+  if (peak != order.end()) return **peak;
+  return order.front()->metric == "used" ? choose_fullest(order) : *order.front();
 }
 
 /// Two lines for one series: its values, then its rate or trend.
@@ -170,7 +190,8 @@ void add_short_series(Page& page, const Report& report) {
   const auto order = sort_series(report);
   if (order.empty()) return;
   const ReportSeries& series = choose_series(report, order);
-  const bool is_too_short = series.trend.shape == "too_short" && !series.trend.why.starts_with("rises by");
+  const bool says_movement = series.trend.why.starts_with("rises ") || series.trend.why.starts_with("falls ");
+  const bool is_too_short = series.trend.shape == "too_short" && !says_movement;
   if (is_too_short && !is_single(series) && series.x_unit == "value")
     return;  // values without steps, of unknown origin
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
@@ -178,13 +199,16 @@ void add_short_series(Page& page, const Report& report) {
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);
   if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
-  if (is_single(series) || series.trend.shape == "flat" || is_too_short) return;
+  if (is_single(series) || is_level(series) || is_too_short) return;
   std::vector<std::string> parts = {plain_line(trend_words(series))};
-  const std::string level = " at " + value_text(series, series.last_value);  // which the line above ends with
-  if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
+  for (const std::string_view before : {" at ", ": back to "}) {
+    const std::string level = std::string(before) + value_text(series, series.last_value);  // shown by the line above
+    if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
+  }
   if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
   for (const std::string& words :
-       {series.trend.increment, relation_words(report, series), forecast_words(report, series)})
+       {series.trend.increment, is_growth(series.trend) ? relation_words(report, series) : std::string(),
+        forecast_words(report, series)})
     if (!words.empty()) parts.push_back(plain_line(words));
   page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
 }

@@ -23,7 +23,7 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< if 
 void add_held_back(Page& page, const HeldBack& advice);
 void add_lost(Page& page, const Report& report, std::size_t max_lost);  ///< unless the verdict shows it
 void add_notes(Page& page, const Report& report,
-               std::size_t max_notes);  ///< errors and warnings; with `all`, also plain notes
+               std::size_t max_notes);  ///< errors and warnings, then brief notes; with `all`, every note
 
 /// Outcome, cause and confidence; fixes with their commands; the check for the next run. Three fixes, or all with full
 /// text.

@@ -1,6 +1,7 @@
 #include "report/assemble.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include "judge/verdict.h"
 #include "report/headline.h"
 #include "report/incident_words.h"
+#include "report/series_words.h"
 
 namespace oomdoctor {
 namespace {
@@ -49,6 +51,7 @@ class Assembler {
       for (const Note& n : *notes)
         r.notes.push_back(
             {std::string(to_string(n.severity)), n.text, n.at ? std::optional(location(*n.at)) : std::nullopt});
+    if (primary() == nullptr && !r.series.empty()) add_nearly_full(r);
     if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
     if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);
     r.verdict.headline = headline(scan_, analysis_, r);
@@ -221,16 +224,47 @@ class Assembler {
     return out;
   }
 
+  /// Whether it is a memory series with values.
+  static bool is_reported(const Series& s) { return s.metric != Metric::input_length && s.followed(); }
+
   void add_series(Report& r) const {
     for (std::size_t i = 0; i < scan_.series.size(); ++i) {
       if (scan_.series[i].metric == Metric::input_length)
         r.input_lengths.push_back(series(i));
-      else if (scan_.series[i].followed())
+      else if (is_reported(scan_.series[i]))
         r.series.push_back(series(i));
       else
         ++r.more_series;
     }
     r.more_series += scan_.more_series;
+  }
+
+  /// Notes each memory that was nearly full at its peak, the fullest first. A device is named once: by what a monitor
+  /// read of all of it, else by what a program counted.
+  void add_nearly_full(Report& r) const {
+    constexpr std::array metrics{Metric::used, Metric::utilization, Metric::memory, Metric::reserved,
+                                 Metric::host_used};
+    std::vector<std::pair<double, ReportNote>> levels;
+    std::vector<std::pair<Metric, std::optional<int>>> named;
+    for (const Metric metric : metrics) {
+      auto of = r.series.begin();
+      for (const Series& s : scan_.series) {
+        if (!is_reported(s)) continue;
+        const ReportSeries& series = *of++;
+        const auto share = peak_share(series);
+        if (s.metric != metric || !share || *share < nearly_full) continue;
+        if (metric != Metric::host_used && std::any_of(named.begin(), named.end(), [&](const auto& other) {
+              return other.first != metric && other.second == s.origin.device;
+            }))
+          continue;
+        named.emplace_back(metric, s.origin.device);
+        levels.push_back(
+            {*share,
+             {"note", nearly_full_words(r, series, s.max_time, s.max_x), location(s.max_evidence), true}});
+      }
+    }
+    std::stable_sort(levels.begin(), levels.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (auto& [share, note] : levels) r.notes.push_back(std::move(note));
   }
 
   static std::int64_t round_to_integer(double v) { return whole_number(std::round(v)); }

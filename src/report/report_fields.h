@@ -351,6 +351,7 @@ void fields(auto& field, Is<ReportNote> auto& of) {
   field("severity", of.severity, {.values = {"note", "warning", "error"}});
   field("text", of.text);
   field("location", of.location);
+  field.words_only(of.brief);
 }
 
 void fields(auto& field, Is<ReportLostEvidence> auto& of) {

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "growth/growth_limits.h"
+#include "model/evidence.h"
 #include "report/incident_words.h"
 #include "report/words.h"
 
@@ -74,8 +75,37 @@ std::string growth_words(const ReportSeries& of) {
   return text;
 }
 
+std::optional<double> peak_share(const ReportSeries& of) {
+  if (measures_free_memory(of)) return std::nullopt;
+  const double whole = of.unit == "%" ? 100 : static_cast<double>(of.trend.capacity_bytes.value_or(0));
+  return whole > 0 && of.max_value <= whole ? std::optional(of.max_value / whole) : std::nullopt;
+}
+
+std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x) {
+  const bool host = of.metric == "host_used";
+  std::string what = host                    ? "host RAM"
+                     : of.device             ? fmt::format("GPU {}", *of.device)
+                     : of.metric == "memory" ? series_title(report, of)
+                     : !of.label.empty()     ? of.label
+                                             : "the GPU";
+  if (of.rank && of.metric != "memory") what += fmt::format(" of rank {}", *of.rank);
+  const double whole = of.unit == "%" ? 100 : static_cast<double>(*of.trend.capacity_bytes);
+  const std::string when = time >= first_dated_time ? time_text(time)
+                           : of.x_unit == "second"  ? step_text(x) + " s after the first value"
+                           : of.x_unit == "step"    ? "step " + step_text(x)
+                                                    : "";
+  const std::string size = value_text(of, whole);
+  return fmt::format("{} was {:.0f}% full at its peak{}{}: {} free", what, std::floor(100 * of.max_value / whole),
+                     of.metric == "reserved" ? " (reserved)" : "", when.empty() ? "" : ", " + when,
+                     of.unit == "%" ? value_text(of, whole - of.max_value)
+                                    : value_text(of, whole - of.max_value) + " of " + size);
+}
+
 std::string trend_words(const ReportSeries& of) {
-  if (is_growth(of.trend)) return growth_words(of);
+  if (is_growth(of.trend)) {
+    const auto release = std::min(of.trend.why.find("; released at"), of.trend.why.size());
+    return growth_words(of) + of.trend.why.substr(release);
+  }
   return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 
@@ -131,6 +161,12 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
 
 bool is_growth(const ReportTrend& trend) {
   return trend.leak || ((trend.shape == "linear" || trend.shape == "accelerating") && trend.slope.low > 0);
+}
+
+bool is_released(const ReportTrend& trend) {
+  const auto last = std::find_if(trend.stages.rbegin(), trend.stages.rend(),
+                                 [](const ReportStage& stage) { return stage.kind != "idle"; });
+  return last != trend.stages.rend() && last->kind == "release";
 }
 
 bool is_single(const ReportSeries& of) { return of.n == 1; }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ std::string value_text(const ReportSeries& of, double value);
 std::string series_title(const Report& report, const ReportSeries& of);
 /// For example "15.40 → 21.40 GiB, at most 22.00 GiB".
 std::string range_words(const ReportSeries& of);
+/// The share of the memory that the values reach at most; nullopt if its size is unknown.
+std::optional<double> peak_share(const ReportSeries& of);
+/// At this share of its memory, a device has hardly any room left: a longer batch or a second process ends the run.
+inline constexpr double nearly_full = 0.9;
+/// For example "GPU 3 was 97% full at its peak (2025-02-04 10:50:31): 566.00 MiB of 24.00 GiB free". `time` is that of
+/// the peak, in seconds since 1970, `x` its step or second.
+std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x);
 /// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB".
 std::string trend_words(const ReportSeries& of);
 /// For example "+7.59 MiB per step since step 200 (±0.44), accelerating by 14.6 KiB per step".
@@ -34,6 +42,8 @@ std::string relation_words(const Report& report, const ReportSeries& growing);
 
 /// Whether the trend has a slope to print: growth, or a slope with an interval that excludes zero.
 bool is_growth(const ReportTrend& trend);
+/// Whether the memory was free again at the end.
+bool is_released(const ReportTrend& trend);
 /// Whether the series has one value only, and so no trend.
 bool is_single(const ReportSeries& of);
 /// Growing series first, then by number of values; without series that are zero throughout. Points into the report.

@@ -121,6 +121,7 @@ void fields(auto& field, Is<Series> auto& of) {
   field("has_times", of.has_times);
   field("first", of.first_evidence);
   field("last", of.last_evidence);
+  field("max", of.max_evidence);
   field("n", of.n, as_count);
   field("first_x", of.first_x);
   field("last_x", of.last_x);
@@ -129,6 +130,7 @@ void fields(auto& field, Is<Series> auto& of) {
   field("max_value", of.max_value);
   field("min_value", of.min_value);
   field("max_x", of.max_x);
+  field("max_time", of.max_time);
   field("falls", of.falls);
   field("plateaus", of.plateaus);
   field("interval", of.interval);

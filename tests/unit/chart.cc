@@ -40,6 +40,9 @@ TEST_CASE("a sparkline keeps peaks and does not amplify noise", "[chart]") {
   CHECK(sparkline(rising, 8) == "▁▂▃▄▅▆▇█");
   for (int i = 0; i < 800; ++i) peak.push_back({1.0 * i, i == 450 ? 9.0 : 1.0});
   CHECK(sparkline(peak, 8) == "▁▁▁▁█▁▁▁");
+  std::vector<ReportPoint> from_zero{{0, 0}, {1, 0}};
+  for (int i = 2; i < 40; ++i) from_zero.push_back({1.0 * i, 5});
+  CHECK(sparkline(from_zero, 8) == "▁███████");  // the first cell has both levels
   for (int i = 0; i < 8; ++i) level.push_back({1.0 * i, 1000.0 + (i % 2)});
   CHECK(sparkline(level, 8) == "▁▁▁▁▁▁▁▁");
 }
