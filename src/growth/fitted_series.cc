@@ -238,6 +238,9 @@ Approach measure_approach(const StageMap& map, const Points& clean, const std::v
   approach.done_value = i;
   for (std::size_t k = 0; k < work.back(); ++k)
     approach.largest = std::max(approach.largest, std::abs(clean.y[k + 1] - clean.y[k]));
+  for (std::size_t k = 0; k < work.front(); ++k)
+    approach.steepest =
+        std::max(approach.steepest, (clean.y[k + 1] - clean.y[k]) / std::max(clean.x[k + 1] - clean.x[k], 1e-9));
   approach.shortest = clean.size();
   for (const auto& [segment, kind] : map.parts()) {
     if (segment.end > work.front()) break;

@@ -20,6 +20,7 @@ struct Approach {
   bool decides = false;        ///< the difference is visible, so it describes a level working stage
   double largest = 0;          ///< largest step between two neighbours
   std::size_t shortest = 0;    ///< length of the shortest stage before the work, in values
+  double steepest = 0;         ///< largest rise per x between two neighbours before the work
   double moved = 0;            ///< sum of the rises and falls within the stages before the work
 };
 

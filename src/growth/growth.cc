@@ -6,6 +6,7 @@
 // 3. The last third of the window still grows like the middle third.
 // 4. In a maximum that cannot fall, new records are more frequent than by chance. The running maximum of a steady
 // process rises too.
+// Growth that passes them is unknown if the program may still load. The shape is then too_short.
 //
 // The choice by AICc/BIC follows Burnham and Anderson 2002. The tests are necessary because trend tests alone give
 // false alarms on autocorrelated series. Fewer than five values give too_short. An undecided series counts as no leak,
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "growth/curve.h"
@@ -180,6 +182,41 @@ double required_gap(const Fit& growing, const Fit& bounded) {
   return growing.parameters < bounded.parameters ? -limits::weak_evidence : 0;
 }
 
+Stage working_stage(const FittedSeries& fitted) {
+  const Samples& samples = fitted.samples;
+  const double sign = samples.counts_down ? -1 : 1;
+  return {StageKind::working,
+          samples.printed.front(),
+          samples.printed.back(),
+          sign * samples.points.y.front(),
+          sign * samples.points.y.back(),
+          0};
+}
+
+/// True if the values may show no more than the start of a program, which fills its memory once: they come from nearly
+/// nothing, within the time that a load takes, and no slower growth follows a fast load. Progress excludes that.
+bool may_be_start(const FittedSeries& fitted) {
+  const Samples& work = fitted.samples;
+  if (fitted.series.has_steps || fitted.series.repeats_steps || fitted.options.at_work || fitted.slope_shared)
+    return false;
+  Stage begin = fitted.stages.empty() ? working_stage(fitted) : fitted.stages.front();
+  for (const Stage& stage : fitted.stages)
+    if (stage.kind == StageKind::idle && stage.last_step <= work.printed.front()) begin = stage;
+  const double length = work.printed.back() - begin.first_step;
+  if (length > (fitted.series.has_times ? limits::longest_start : limits::longest_start_values)) return false;
+  // What remains of an unknown whole counts from the most that remained.
+  const double zero = work.counts_down ? -std::abs(begin.first_value) : 0;
+  const double last = work.points.y.back() - zero, first = work.points.y.front() - zero;
+  if (work.counts_down && last < limits::work_level * std::abs(zero)) return false;
+  const double slope =
+      (work.points.y.back() - work.points.y.front()) / (work.points.x.back() - work.points.x.front());
+  // The first value may already contain the first part of a load.
+  const double part = slope * (work.points.x[1] - work.points.x[0]);
+  if (std::abs(begin.first_value) - std::abs(zero) - part > limits::nearly_nothing * last) return false;
+  const double steepest = fitted.approach ? fitted.approach->steepest : 0;
+  return first < limits::work_level * last || slope > limits::work_slope * steepest;
+}
+
 /// Chooses between the best growing and the best bounded law, and tests the growing one.
 GrowthVerdict decide_growth(const FittedSeries& fitted) {
   GrowthVerdict verdict;
@@ -213,9 +250,17 @@ GrowthVerdict decide_growth(const FittedSeries& fitted) {
   const bool sampled = fitted.series.kind == SeriesKind::sampled_gauge;
   if (verdict.doubt == GrowthDoubt::none && sampled && verdict.gap < limits::sampled_evidence)
     verdict.doubt = GrowthDoubt::undecided;
+  if (verdict.doubt == GrowthDoubt::none && may_be_start(fitted)) verdict.doubt = GrowthDoubt::start;
   verdict.leak = verdict.doubt == GrowthDoubt::none;
   if (verdict.leak) verdict.chosen = verdict.growing;
   return verdict;
+}
+
+/// True if every value is above the one before, which no noise is, but the values are too few for a law.
+bool rises_too_briefly(const FittedSeries& fitted, const GrowthVerdict& verdict) {
+  const std::vector<double>& y = fitted.samples.points.y;
+  return !verdict.leak && y.size() < limits::min_for_bends && y.back() - y.front() > min_relevant_growth(fitted) &&
+         std::adjacent_find(y.begin(), y.end(), std::greater_equal<>()) == y.end();
 }
 
 bool bends_up(const Fit& fit) { return fit.law == Law::quadratic || fit.law == Law::exponential; }
@@ -454,17 +499,6 @@ void share_slope(FittedSeries& fitted, const std::vector<FittedSeries>& earlier)
                    [](const Fit& a, const Fit& b) { return a.score < b.score; });
 }
 
-Stage working_stage(const FittedSeries& fitted) {
-  const Samples& samples = fitted.samples;
-  const double sign = samples.counts_down ? -1 : 1;
-  return {StageKind::working,
-          samples.printed.front(),
-          samples.printed.back(),
-          sign * samples.points.y.front(),
-          sign * samples.points.y.back(),
-          0};
-}
-
 /// The stages of all runs in order, with a restart between two runs.
 std::vector<Stage> join_stages(const std::vector<FittedSeries>& earlier, const FittedSeries& last) {
   std::vector<Stage> stages;
@@ -522,6 +556,10 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   trend.stages = join_stages(earlier, fitted);
   trend.working = working_stage(fitted);
   const GrowthVerdict verdict = decide_growth(fitted);
+  if (verdict.doubt == GrowthDoubt::start || rises_too_briefly(fitted, verdict)) {
+    trend.why = verdict.doubt == GrowthDoubt::start ? describe_start(fitted) : describe_short_series(fitted);
+    return trend;
+  }
   trend.leak = verdict.leak;
   trend.model = to_string(verdict.chosen->law);
   for (const Fit& fit : fitted.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);

@@ -87,6 +87,13 @@ inline constexpr double start_evidence =
 inline constexpr double start_beside_stairs =
     20;  // the same if stairs describe the run, because their levels are as free as lines
 
+// Start-up of a program that prints no steps
+inline constexpr double longest_start = 600;  // seconds; weights, data and first buffers are there after ten minutes
+inline constexpr double longest_start_values = 200;  // without a clock; large checkpoints have fewer shards
+inline constexpr double nearly_nothing = 0.15;  // of the last value: a context and a display, or the parts of a load
+inline constexpr double work_level = 0.5;  // of the last value: work that begins lower more than doubles its memory
+inline constexpr double work_slope = 0.2;  // of the steepest rise before the work; a faster rise still is the load
+
 // Ends
 inline constexpr double end_sigmas =
     2;  // distance from the line through the other values; a value further away is an outlier

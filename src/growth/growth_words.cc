@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "growth/growth_limits.h"
+#include "growth/statistics.h"
 
 namespace oomdoctor {
 
@@ -50,6 +51,9 @@ std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdic
 
 /// "13.0 GiB", with the sign that the log prints.
 std::string level_text(double value) { return size(std::abs(value)); }
+
+/// The level of most values.
+std::string usual_level_text(const FittedSeries& fitted) { return level_text(compute_median(fitted.points.y)); }
 
 /// "rises by 2 GiB", in the direction of the printed values.
 std::string movement(const FittedSeries& fitted, double way) {
@@ -112,18 +116,18 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   const double way = fit.at(fitted.last()) - fit.at(fitted.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
   if (const auto range = narrow_range(fitted); range && trend.shape == Shape::saturating)
-    return fmt::format("flat at {}, within {}", level_text(usual_level(fitted)), size(*range));
+    return fmt::format("flat at {}, within {}", usual_level_text(fitted), size(*range));
   if (fitted.approach && came && fitted.approach->decides) return approach_words(fitted, verdict, trend.shape);
   switch (trend.shape) {
     case Shape::flat:
-      return "flat at " + level_text(usual_level(fitted));
+      return "flat at " + usual_level_text(fitted);
     case Shape::spike:
       if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
-      return fmt::format("flat at {}, {} of {} values differ", level_text(usual_level(fitted)), fitted.spikes.size(),
+      return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
                          fitted.samples.points.size());
     case Shape::noisy:
       if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
-      return fmt::format("varies around {} by {}, no trend", level_text(usual_level(fitted)),
+      return fmt::format("varies around {} by {}, no trend", usual_level_text(fitted),
                          size(find_fit(fitted, Law::constant)->sigma));
     case Shape::sawtooth:
       return trend.period ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
@@ -158,11 +162,28 @@ std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   }
 }
 
+/// "released at second 33: back to 3.00 MiB"; "" if the series does not end that way.
+std::string release_words(const FittedSeries& fitted, const Trend& trend) {
+  const auto release = std::find_if(trend.stages.rbegin(), trend.stages.rend(),
+                                    [](const Stage& stage) { return stage.kind != StageKind::idle; });
+  if (release == trend.stages.rend() || release->kind != StageKind::release) return {};
+  std::string text = fmt::format("released at {} {}", x_unit(fitted), step_text(release->first_step));
+  if (!fitted.samples.counts_down) text += ": back to " + size(fitted.series.last_value);
+  return text;
+}
+
 }  // namespace
 
 std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
-  if (verdict.leak) return growth_words(fitted, verdict, trend);
+  const std::string release = release_words(fitted, trend);
+  if (verdict.leak) return growth_words(fitted, verdict, trend) + (release.empty() ? "" : "; " + release);
+  if (!release.empty()) return release;  // the level of the work, which the shape describes, is not that of the end
   return shape_words(fitted, verdict, trend) + doubt_words(fitted, verdict, trend);
+}
+
+std::string describe_start(const FittedSeries& fitted) {
+  return fmt::format("{} from {} on; this may be only the load, so growth is unknown",
+                     fitted.samples.counts_down ? "falls" : "rises", place_text(fitted, fitted.samples.points.x.front()));
 }
 
 std::string describe_short_series(const FittedSeries& fitted) {
@@ -170,7 +191,8 @@ std::string describe_short_series(const FittedSeries& fitted) {
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
-  if (points.size() >= limits::min_to_mention && rises && last >= limits::worth_mention * first && first > 0)
+  if (points.size() >= limits::min_to_mention && rises && first > 0 &&
+      (last >= limits::worth_mention * first || points.size() >= limits::min_values))
     return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        100 * (last / first - 1), points.size());
   return fmt::format("{} values: too few for a trend", points.size());

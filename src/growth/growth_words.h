@@ -8,7 +8,7 @@
 namespace oomdoctor {
 
 /// The test that growth failed.
-enum class GrowthDoubt { none, bounded, undecided, small, noise, open_end, levels_off, records };
+enum class GrowthDoubt { none, bounded, undecided, small, noise, open_end, levels_off, records, start };
 
 /// The verdict over all fitted laws. `bounded` and `chosen` always point into FittedSeries::fits; `growing` is null if
 /// no law rises.
@@ -23,6 +23,8 @@ struct GrowthVerdict {
 
 /// Describes the trend in one line, numbers first.
 std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend);
+/// The same for a rise that may belong to the start of the program.
+std::string describe_start(const FittedSeries& fitted);
 /// The same for a series that is too short for a trend.
 std::string describe_short_series(const FittedSeries& fitted);
 

@@ -153,6 +153,7 @@ void count_values_of_repeated_steps(Series& series) {
   series.last_x = before - 1;
   series.interval = 1;
   series.has_steps = false;
+  series.repeats_steps = true;
   series.restore(std::move(buckets));
 }
 

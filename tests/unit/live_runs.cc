@@ -6,6 +6,7 @@
 
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
+#include "render/terminal.h"
 #include "report/series_words.h"
 #include "samples.h"
 
@@ -129,10 +130,70 @@ TEST_CASE("nearly full memory is reported without any trend", "[live]") {
   };
   const Report report = report_of(50, level, "timestamp, index, memory.used [MiB], memory.total [MiB]");
   CHECK(report.verdict.outcome == Outcome::no_oom);
-  CHECK(std::any_of(report.notes.begin(), report.notes.end(), [](const auto& note) {
-    return note.text.find("97% full at its peak") != std::string::npos &&
-           note.text.find("1.23 GiB") != std::string::npos;
-  }));
+  const auto note = std::find_if(report.notes.begin(), report.notes.end(), [](const auto& n) { return n.brief; });
+  REQUIRE(note != report.notes.end());
+  CHECK(note->text == "GPU 0 was 97% full at its peak, 2025-02-01 12:00:05: 1.23 GiB of 44.99 GiB free");
+  CHECK(note->severity == "note");
+  REQUIRE(note->location);
+  CHECK(note->location->line == 6);
+}
+
+TEST_CASE("each nearly full memory has one note, the fullest first", "[live]") {
+  std::string log = "timestamp, index, memory.used [MiB], memory.total [MiB]\n";
+  for (int i = 0; i < 20; ++i)
+    for (const int gpu : {0, 1, 2})
+      log += fmt::format("2025/02/01 12:00:{:02}.10{}, {}, {} MiB, 24000 MiB\n", i, gpu, gpu,
+                         gpu == 0 ? 22200 : gpu == 1 ? 21500 : 23500);
+  const Report report = diagnose({{"gpus.csv", log}});
+  std::vector<std::string> levels;
+  for (const ReportNote& note : report.notes)
+    if (note.brief) levels.push_back(note.text.substr(0, note.text.find(" at its peak")));
+  CHECK(levels == std::vector<std::string>{"GPU 2 was 97% full", "GPU 0 was 92% full"});
+  const std::string text = terminal_text(report, {});
+  CHECK(text.find("Device memory used, GPU 2") != std::string::npos);
+  CHECK(text.find("GPU 0 was 92% full") != std::string::npos);
+}
+
+TEST_CASE("a share that a monitor prints shows a nearly full memory, too", "[live]") {
+  const Report report = report_of(20, [](int i) { return fmt::format("step {} | mem 23.50 GB / 24.00 GB", i); });
+  REQUIRE(!report.notes.empty());
+  CHECK(report.notes.back().text == "mem was 97% full at its peak, step 1: 512.00 MiB of 24.00 GiB free");
+}
+
+TEST_CASE("a series that gives its memory back says so", "[live]") {
+  const auto value = [](int i) {
+    return fmt::format("2025/02/01 12:00:{:02}.104, 0, {} MiB, 46068 MiB", i, i < 5 ? 410 : i < 30 ? 30810 : 12);
+  };
+  const Report report = report_of(50, value, "timestamp, index, memory.used [MiB], memory.total [MiB]");
+  CHECK(report.series.front().trend.why == "released at second 29: back to 12.00 MiB");
+  const std::string text = terminal_text(report, {});
+  CHECK(text.find("410.00 → 12.00 MiB, at most 30.09 GiB (67% of 44.99 GiB)") != std::string::npos);
+  CHECK(text.find("released at second 29") != std::string::npos);
+}
+
+TEST_CASE("a rise that may be only the load is no leak", "[live]") {
+  const auto shard = [](int i) { return fmt::format("weights part {}/14 | gpu mem {:.1f} GB", i, 1.9 * i); };
+  std::string log;
+  for (int i = 1; i <= 11; ++i) log += shard(i) + "\n";
+  log += "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 384.00 MiB\n";
+  const Report report = diagnose({{"train.log", log}});
+  CHECK(report.verdict.outcome == Outcome::oom);
+  REQUIRE(!report.causes.empty());
+  CHECK(report.causes.front().cause != "leak");
+  REQUIRE(!report.series.empty());
+  CHECK(report.series.front().trend.shape == "too_short");
+  // The same rise with steps, or with an epoch on each line, is the growth of a program at work.
+  const auto leaks = [](const Report& of) { return !of.series.empty() && of.series.front().trend.leak; };
+  CHECK(leaks(report_of(25, [](int i) { return fmt::format("step {} memory {:.1f} GB", i, 1.9 * i); })));
+  CHECK(leaks(report_of(
+      25, [](int i) { return fmt::format("[EPOCH {}] Allocated: {}.00 MB, Reserved: 9000.00 MB", i, 120 + 290 * i); })));
+}
+
+TEST_CASE("five values that rise are not called noise", "[live]") {
+  const Report report = report_of(5, [](int i) { return fmt::format("step {} gpu memory {} GB", i, 6 + i); });
+  REQUIRE(!report.series.empty());
+  CHECK(report.series.front().trend.why ==
+        "rises by 57% over 5 values: too few to distinguish a leak from a warm-up");
 }
 
 TEST_CASE("series that are zero throughout are hidden, short ones are shown", "[live]") {
