@@ -180,16 +180,16 @@ struct KnownCard {
 
 /// The state that earlier rows leave for later rows of the same table.
 struct RowMemory {
-  std::optional<double> date;                ///< of the date line above the rows
-  std::optional<double> moment;              ///< time of the last row, if only the order distinguishes the GPUs
-  std::vector<std::string> cards;            ///< names of the GPUs in this query
-  std::map<int, std::string> numbers;        ///< the first GPU with each index
+  std::optional<double> date;          ///< of the date line above the rows
+  std::optional<double> moment;        ///< time of the last row, if only the order distinguishes the GPUs
+  std::vector<std::string> cards;      ///< names of the GPUs in this query
+  std::map<int, std::string> numbers;  ///< the first GPU with each index
   std::map<std::pair<std::optional<int>, std::string>, double> first_used;  ///< bytes, in rows without a header
-  std::optional<i64> total;                  ///< MiB, of the first GPU
-  std::deque<KnownCard> known;               ///< GPUs with an index; a deque keeps their addresses stable
+  std::optional<i64> total;                                                 ///< MiB, of the first GPU
+  std::deque<KnownCard> known;                   ///< GPUs with an index; a deque keeps their addresses stable
   std::map<int, const KnownCard*> last_emitted;  ///< last emitted GPU of each index
-  std::string name;                          ///< last emitted name
-  std::optional<KnownCard> other;            ///< last emitted GPU that is not in `known`
+  std::string name;                              ///< last emitted name
+  std::optional<KnownCard> other;                ///< last emitted GPU that is not in `known`
 };
 
 void begin_query(RowMemory& row_memory, std::optional<double> date, std::optional<double> moment) {

@@ -262,8 +262,8 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   }
 }
 
-/// Sets host.grows by the first growing series of host RAM, and trend.in_evaluation if a series of the GPU grows and the
-/// run failed in an evaluation.
+/// Sets host.grows by the first growing series of host RAM, and trend.in_evaluation if a series of the GPU grows and
+/// the run failed in an evaluation.
 void set_growth_facts(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
   Facts& facts = analysis.facts;
   const bool evaluates = incident != nullptr && facts.is_true("phase.evaluation");

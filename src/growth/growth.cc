@@ -208,8 +208,7 @@ bool may_be_start(const FittedSeries& fitted) {
   const double zero = work.counts_down ? -std::abs(begin.first_value) : 0;
   const double last = work.points.y.back() - zero, first = work.points.y.front() - zero;
   if (work.counts_down && last < limits::work_level * std::abs(zero)) return false;
-  const double slope =
-      (work.points.y.back() - work.points.y.front()) / (work.points.x.back() - work.points.x.front());
+  const double slope = (work.points.y.back() - work.points.y.front()) / (work.points.x.back() - work.points.x.front());
   // The first value may already contain the first part of a load.
   const double part = slope * (work.points.x[1] - work.points.x[0]);
   if (std::abs(begin.first_value) - std::abs(zero) - part > limits::nearly_nothing * last) return false;

@@ -48,12 +48,12 @@ struct Trend {
   std::vector<std::pair<std::string, double>> models;  ///< all fitted laws with their score (lower is better)
   std::optional<Forecast> forecast;
   std::optional<double> capacity;  ///< bytes of the memory that the series fills, if known
-  double detectable_slope = 0;    ///< bytes per step; a leak below this slope cannot be excluded; 0 when not computed
-  std::vector<CurvePoint> curve;  ///< the fit, for charts: over the window and up to the forecast, at printed steps;
-                                  ///< empty if the fit counts other steps than the log prints
-  Stage working;                  ///< the stage that the other fields describe
-  std::vector<Stage> stages;      ///< in order; a single working stage if nothing else was seen
-  std::string why;                ///< one line for people
+  double detectable_slope = 0;     ///< bytes per step; a leak below this slope cannot be excluded; 0 when not computed
+  std::vector<CurvePoint> curve;   ///< the fit, for charts: over the window and up to the forecast, at printed steps;
+                                   ///< empty if the fit counts other steps than the log prints
+  Stage working;                   ///< the stage that the other fields describe
+  std::vector<Stage> stages;       ///< in order; a single working stage if nothing else was seen
+  std::string why;                 ///< one line for people
 };
 
 /// Inputs of the growth analysis besides the series.

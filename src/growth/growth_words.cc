@@ -183,7 +183,8 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
 
 std::string describe_start(const FittedSeries& fitted) {
   return fmt::format("{} from {} on; this may be only the load, so growth is unknown",
-                     fitted.samples.counts_down ? "falls" : "rises", place_text(fitted, fitted.samples.points.x.front()));
+                     fitted.samples.counts_down ? "falls" : "rises",
+                     place_text(fitted, fitted.samples.points.x.front()));
 }
 
 std::string describe_short_series(const FittedSeries& fitted) {

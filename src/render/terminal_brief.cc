@@ -151,13 +151,12 @@ std::string values_text(const Report& report, const ReportSeries& of) {
   const bool level = is_level(of);
   std::string text = level ? plain_line(trend_words(of)) : range_words(of);
   const auto share = peak_share(of);
-  const bool shares = share && *share < nearly_full && of.unit != "%" && report.incidents.empty() && !is_growth(of.trend);
+  const bool shares =
+      share && *share < nearly_full && of.unit != "%" && report.incidents.empty() && !is_growth(of.trend);
   const bool peaks_before = level ? of.max_value > far_above * std::max(of.first_value, of.last_value)
                                   : shares && of.max_value == of.first_value && of.max_value > of.last_value;
   if (peaks_before) text += ", at most " + value_text(of, of.max_value);
-  if (shares)
-    text += fmt::format(" ({} of {})", percent_text(*share),
-                        bytes_text(*of.trend.capacity_bytes));
+  if (shares) text += fmt::format(" ({} of {})", percent_text(*share), bytes_text(*of.trend.capacity_bytes));
   if (of.first_step && of.last_step)
     text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";

@@ -259,8 +259,7 @@ class Assembler {
           continue;
         named.emplace_back(metric, s.origin.device);
         levels.push_back(
-            {*share,
-             {"note", nearly_full_words(r, series, s.max_time, s.max_x), location(s.max_evidence), true}});
+            {*share, {"note", nearly_full_words(r, series, s.max_time, s.max_x), location(s.max_evidence), true}});
       }
     }
     std::stable_sort(levels.begin(), levels.end(), [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -143,7 +143,9 @@ TEST_CASE("each nearly full memory has one note, the fullest first", "[live]") {
   for (int i = 0; i < 20; ++i)
     for (const int gpu : {0, 1, 2})
       log += fmt::format("2025/02/01 12:00:{:02}.10{}, {}, {} MiB, 24000 MiB\n", i, gpu, gpu,
-                         gpu == 0 ? 22200 : gpu == 1 ? 21500 : 23500);
+                         gpu == 0   ? 22200
+                         : gpu == 1 ? 21500
+                                    : 23500);
   const Report report = diagnose({{"gpus.csv", log}});
   std::vector<std::string> levels;
   for (const ReportNote& note : report.notes)
@@ -185,15 +187,15 @@ TEST_CASE("a rise that may be only the load is no leak", "[live]") {
   // The same rise with steps, or with an epoch on each line, is the growth of a program at work.
   const auto leaks = [](const Report& of) { return !of.series.empty() && of.series.front().trend.leak; };
   CHECK(leaks(report_of(25, [](int i) { return fmt::format("step {} memory {:.1f} GB", i, 1.9 * i); })));
-  CHECK(leaks(report_of(
-      25, [](int i) { return fmt::format("[EPOCH {}] Allocated: {}.00 MB, Reserved: 9000.00 MB", i, 120 + 290 * i); })));
+  CHECK(leaks(report_of(25, [](int i) {
+    return fmt::format("[EPOCH {}] Allocated: {}.00 MB, Reserved: 9000.00 MB", i, 120 + 290 * i);
+  })));
 }
 
 TEST_CASE("five values that rise are not called noise", "[live]") {
   const Report report = report_of(5, [](int i) { return fmt::format("step {} gpu memory {} GB", i, 6 + i); });
   REQUIRE(!report.series.empty());
-  CHECK(report.series.front().trend.why ==
-        "rises by 57% over 5 values: too few to distinguish a leak from a warm-up");
+  CHECK(report.series.front().trend.why == "rises by 57% over 5 values: too few to distinguish a leak from a warm-up");
 }
 
 TEST_CASE("series that are zero throughout are hidden, short ones are shown", "[live]") {
