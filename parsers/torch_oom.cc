@@ -95,8 +95,8 @@ bool can_be_self(const OtherProcess& process, const Oom& oom) {
 }
 
 /// In a container the driver lists this process under its pid on the host, and the message has no sentence about "this
-/// process". So one of the listed processes is this one: the smallest of those that can be. Its pid is taken over only if
-/// no other can be.
+/// process". So one of the listed processes is this one: the smallest of those that can be. Its pid is taken over only
+/// if no other can be.
 void identify_self(Oom& oom, EventSink& sink) {
   if (oom.process) return;
   const auto fits_better = [&](const OtherProcess& a, const OtherProcess& b) {

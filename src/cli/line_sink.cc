@@ -1,6 +1,5 @@
 #include "cli/line_sink.h"
 
-
 #include <cerrno>
 #include <thread>
 

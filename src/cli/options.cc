@@ -78,7 +78,8 @@ std::size_t count_options(const CommandSpec& command, const std::vector<std::str
     const std::string& word = typed[i++];
     for (const auto name : command.options) {
       const OptionSpec& option = find_option(name);
-      const bool is_it = word == fmt::format("--{}", option.name) || (option.letter != 0 && word == fmt::format("-{}", option.letter));
+      const bool is_it =
+          word == fmt::format("--{}", option.name) || (option.letter != 0 && word == fmt::format("-{}", option.letter));
       if (is_it && !option.argument.empty() && i < typed.size()) ++i;
     }
   }

@@ -41,8 +41,8 @@ RunFolder make_numbered_folder(const std::string& first, int from) {
   throw Error(fmt::format("there are too many folders {}-…", first), "", "remove some, or use --folder DIR");
 }
 
-/// A new folder: the one asked for; if that exists, a new one in it; without --folder the first free one of oomdoctor-run,
-/// oomdoctor-run-2, …
+/// A new folder: the one asked for; if that exists, a new one in it; without --folder the first free one of
+/// oomdoctor-run, oomdoctor-run-2, …
 RunFolders make_place(const Arguments& arguments) {
   auto asked = arguments.value("folder");
   if (!asked) return {make_numbered_folder(default_folder, 1)};
@@ -105,7 +105,8 @@ void report_run(const Arguments& arguments, const RunFolders& place, const RunEv
   print_error('\n' + terminal.write(report.of(terminal), view));
   view.color = view.quiet = false;
   view.verbose = true;
-  for (const auto& [format, name] : {std::pair("terminal", "report.txt"), {"html", "report.html"}, {"json", "report.json"}}) {
+  for (const auto& [format, name] :
+       {std::pair("terminal", "report.txt"), {"html", "report.html"}, {"json", "report.json"}}) {
     const Writer& writer = *find_writer(format);
     write_report(place.folder, name, writer.write(report.of(writer), view));
   }
@@ -157,10 +158,9 @@ int run_run(const Arguments& arguments) {
     return run_unobserved(arguments.words);
   }
   if (!arguments.has("quiet")) print_note(fmt::format("recording into {}/", place->folder.path()));
-  const RunPlan plan{
-      [&](const CommandEnd& ending) { return !ended_well(ending) || arguments.has("always"); },
-      [&](const RunEvidence& evidence) { try_report(arguments, *place, evidence); },
-      place->around ? std::vector{place->around->descriptor()} : std::vector<int>{}};
+  const RunPlan plan{[&](const CommandEnd& ending) { return !ended_well(ending) || arguments.has("always"); },
+                     [&](const RunEvidence& evidence) { try_report(arguments, *place, evidence); },
+                     place->around ? std::vector{place->around->descriptor()} : std::vector<int>{}};
   try {
     const SupervisedEnd end = supervise(arguments.words, place->folder, plan);
     if (plan.wants_report(end.command) && !end.reported)

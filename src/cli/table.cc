@@ -149,7 +149,8 @@ const std::vector<CommandSpec>& command_table() {
        "[OPTION...] COMMAND...",
        "run a command; if it dies, report why",
        "Passes the command's output, input, signals, terminal and exit status on unchanged. Each second it notes the "
-       "memory of the GPUs (by NVML, nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its cgroup, "
+       "memory of the GPUs (by NVML, nvidia-smi, xpu-smi or the amdgpu driver), of the command's processes, of its "
+       "cgroup, "
        "of the machine and of /dev/shm. If the command fails or is killed, the report is on standard error, and in "
        "oomdoctor-run/ with the output and the samples. If it ends well, nothing remains. An existing --folder gets a "
        "subfolder for each run, and a link named latest.",
@@ -161,7 +162,8 @@ const std::vector<CommandSpec>& command_table() {
       {"watch",
        "LOG...",
        "follow the logs of a running job; warn before its memory is full",
-       "The logs are of one job; they may grow, rotate, or not exist yet. A status line shows the memory, its growth and "
+       "The logs are of one job; they may grow, rotate, or not exist yet. A status line shows the memory, its growth "
+       "and "
        "when it is full. Ctrl-C, or the end of the process of --pid, ends with the report that analyze prints.",
        {"csv", "every", "pid", "warn-before", "warn-at", "on-risk", "json-lines", "prometheus", "format", "output",
         "capacity", "format-file", "redact", "color", "quiet", "verbose", "help"},

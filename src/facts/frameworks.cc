@@ -233,11 +233,13 @@ bool is_set_to_train(const ScanResult& scan) {
                      [&](std::string_view name) { return scan.settings.contains(name); });
 }
 
-/// True if monitors wrote all of the evidence: they know devices and processes, but no program. A table with PyTorch's own
-/// counters comes from the program.
+/// True if monitors wrote all of the evidence: they know devices and processes, but no program. A table with PyTorch's
+/// own counters comes from the program.
 bool has_exports_only(const ScanResult& scan, const Incident* incident) {
   const auto is_log = [](const Input& input) { return input.kind == "log"; };
-  const auto counts_tensors = [](const Series& s) { return s.metric == Metric::allocated || s.metric == Metric::reserved; };
+  const auto counts_tensors = [](const Series& s) {
+    return s.metric == Metric::allocated || s.metric == Metric::reserved;
+  };
   return incident == nullptr && !scan.first_step && !scan.inputs.empty() &&
          std::none_of(scan.inputs.begin(), scan.inputs.end(), is_log) &&
          std::none_of(scan.series.begin(), scan.series.end(), counts_tensors);

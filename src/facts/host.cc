@@ -171,7 +171,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   if (host) {
     if (!one_of_many) facts.set("host.used", oom.process, here);
     facts.set("host.limit", oom.limit, here);
-    for (const auto& [fact, setting] : {std::pair("host.used", "address_space"), {"host.limit", "data_limit"}, {"host.limit", "address_space_limit"}})
+    for (const auto& [fact, setting] :
+         {std::pair("host.used", "address_space"), {"host.limit", "data_limit"}, {"host.limit", "address_space_limit"}})
       if (const auto known = scan.settings.find(setting); limited && known != scan.settings.end())
         if (const auto bytes = read_capacity(known->second.value))
           facts.set(fact, Bytes{*bytes, 0}, {known->second.evidence});

@@ -208,7 +208,8 @@ i64 count_progress(const ScanResult& scan, const Incident& incident) {
 
 bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
 
-/// True if the first step in the log is not one of the run's first steps: the log begins in the middle, or an epoch is over.
+/// True if the first step in the log is not one of the run's first steps: the log begins in the middle, or an epoch is
+/// over.
 bool starts_late(const ScanResult& scan, const Incident& incident) {
   constexpr i64 early_steps = 100;  // some programs print only every hundredth step
   if (incident.when.epoch.value_or(0) > 1) return true;
@@ -299,8 +300,8 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
 }
 
-/// Whether so many failures were caught that the run learns less than it should. Fewer are the rare batch that is too large,
-/// or a program that looks for the batch size.
+/// Whether so many failures were caught that the run learns less than it should. Fewer are the rare batch that is too
+/// large, or a program that looks for the batch size.
 bool loses_work(i64 caught, const Facts& facts) {
   constexpr i64 many = 10, few = 3;
   constexpr double share = 0.05;  // of the steps

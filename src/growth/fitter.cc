@@ -242,8 +242,7 @@ struct Fitter::Prepared {
   std::optional<LawSearch> search;  ///< made for the first law that needs it
 };
 
-Fitter::Fitter(const Points& points)
-    : points_(points), prepared_(std::make_unique<Prepared>(points)) {}
+Fitter::Fitter(const Points& points) : points_(points), prepared_(std::make_unique<Prepared>(points)) {}
 
 Fitter::~Fitter() = default;
 

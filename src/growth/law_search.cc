@@ -212,7 +212,8 @@ double LawSearch::find_smooth_theta(Law law) {
     while (is_lower(best + direction)) best += direction;
   constexpr int bits = 24;  // of theta; the residual no longer changes then
   std::uintmax_t most_trials = 30;
-  return boost::math::tools::brent_find_minima(residual, theta_at(best - 1), theta_at(best + 1), bits, most_trials).first;
+  return boost::math::tools::brent_find_minima(residual, theta_at(best - 1), theta_at(best + 1), bits, most_trials)
+      .first;
 }
 
 /// The best single jump (with or without a line): a hundred positions, then every position around the best.

@@ -63,8 +63,8 @@ std::optional<int> find_only_log(const ScanResult& scan) {
   return found;
 }
 
-/// Finds the end of a run in the lines [first, last] of the log `source`. Ends before the last progress line do not count, because the
-/// program continued after them.
+/// Finds the end of a run in the lines [first, last] of the log `source`. Ends before the last progress line do not
+/// count, because the program continued after them.
 std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first, i64 last) {
   const bool progressed = scan.last_progress && scan.last_progress->span.source == source;
   const i64 progress = progressed ? scan.last_progress->span.first_line : 0;
@@ -77,7 +77,9 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
   for (const Event& event : scan.remarks) {
     const EndSpec* spec = find_end_spec(event);
     const i64 line = event.evidence.span.first_line;
-    if (spec == nullptr || event.evidence.span.source != source || line < first || line > last || belongs_to_incident(scan, event.evidence.span)) continue;
+    if (spec == nullptr || event.evidence.span.source != source || line < first || line > last ||
+        belongs_to_incident(scan, event.evidence.span))
+      continue;
     if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program continued
     if (best_spec == nullptr || spec->weight > best_spec->weight ||
         (spec->weight == best_spec->weight && line > best->evidence.span.first_line))

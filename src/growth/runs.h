@@ -31,7 +31,7 @@ struct Runs {
   std::vector<RunSummary> all;  ///< in the order of the log, at least one
   std::size_t judged = 0;       ///< the last run; or the last one that ran out of memory, if the last is unfinished
   Outcome outcome = Outcome::no_oom;  ///< of the whole log, from its failures and ends alone
-  bool memory_was_left = false;  ///< a recorded run shows that neither the machine nor a control group was short
+  bool memory_was_left = false;       ///< a recorded run shows that neither the machine nor a control group was short
   bool overcome = false;              ///< earlier runs ran out of memory, and the last one got further
   bool lost = false;                  ///< evidence is lost
   bool lost_end = false;              ///< what is lost may hold the end of the last run, or a failure after it

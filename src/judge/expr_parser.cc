@@ -163,8 +163,7 @@ class ExprParser {
   }
 
   bool is(std::string_view text) const {
-    return token_.text == text &&
-           (token_.kind == ExprTokenKind::symbol || token_.kind == ExprTokenKind::word);
+    return token_.text == text && (token_.kind == ExprTokenKind::symbol || token_.kind == ExprTokenKind::word);
   }
   bool take(std::string_view text) {
     if (!is(text)) return false;

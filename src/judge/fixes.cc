@@ -195,8 +195,8 @@ std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts)
   return !specific.empty() ? specific : !general.empty() ? general : doubtful;
 }
 
-/// True if the fix applies to this program, and at least one setting does. Exports of monitors show no program whose code
-/// or settings could change.
+/// True if the fix applies to this program, and at least one setting does. Exports of monitors show no program whose
+/// code or settings could change.
 bool has_meaning(const FixRule& rule, const Facts& facts) {
   const bool changes_program = rule.kind == FixKind::code || rule.kind == FixKind::setting;
   if (changes_program && facts.is_true("run.exports_only")) return false;

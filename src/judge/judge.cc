@@ -140,7 +140,8 @@ void name_device(Diagnosis& diagnosis, const std::string& noun) {
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
   WeighedCauses causes = weigh_causes(pack, facts);
   // A failure that the program survived needs a fix only if its cause is known, or if it costs work again and again.
-  const bool is_over = facts.is_true("run.survived") && causes.top_cause == "undetermined" && !facts.is_true("run.loses_work");
+  const bool is_over =
+      facts.is_true("run.survived") && causes.top_cause == "undetermined" && !facts.is_true("run.loses_work");
   Prescription prescription = is_over ? Prescription{} : prescribe(pack, causes, facts);
   Diagnosis diagnosis;
   diagnosis.held_back = find_myths(pack, facts);

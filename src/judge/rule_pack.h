@@ -98,7 +98,7 @@ struct FixRule {
   std::vector<OtherTitle> other_titles;
   std::vector<std::string> causes;
   FixKind kind = FixKind::code;
-  Expr when;                       ///< the fix helps
+  Expr when;                              ///< the fix helps
   std::vector<HeldBackReason> held_back;  ///< the first one that is true is printed if the fix does not help
   std::optional<Expr> needs;       ///< if it is false, the fix does not apply to this program, and is never mentioned
   std::optional<Expr> already;     ///< the fix is already in use; if unknown, it is offered "if not already set"

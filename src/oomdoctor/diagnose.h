@@ -1,5 +1,5 @@
-// The public API: logs in, report out. A damaged log is never an error; a rule or format that cannot be read is, and so is
-// a case without any source that can.
+// The public API: logs in, report out. A damaged log is never an error; a rule or format that cannot be read is, and so
+// is a case without any source that can.
 #pragma once
 
 #include <cstddef>
@@ -72,8 +72,8 @@ std::vector<std::string> merge_parts(const std::vector<std::string>& part_files,
 /// Judges the logs of many jobs, job by job: one line per job, and totals. Logs with the same job number or program in
 /// their paths are one job, all others are separate jobs. Of a source that is a file of parts, it reads the logs in the
 /// parts; a log that is both in a part and among the sources counts once. What cannot be read is left out, with a note.
-/// Memory use is one job per thread. The order of the sources has no effect. Throws oomdoctor::Error for a rule or format
-/// that cannot be read, and if no log remains.
+/// Memory use is one job per thread. The order of the sources has no effect. Throws oomdoctor::Error for a rule or
+/// format that cannot be read, and if no log remains.
 Survey survey(const std::vector<LogSource>& sources, const Options& options = {});
 
 }  // namespace oomdoctor

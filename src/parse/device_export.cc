@@ -86,28 +86,39 @@ bool continues_index(double value, std::optional<double> before) {
   return before ? value == *before + 1 || value == 0 : value == 0;
 }
 
+bool is_dated(std::string_view cell) {
+  if (cell.size() <= 10) return false;
+  const auto time = read_time(cell);
+  return time && time->has_date;
+}
+
+bool is_gpu_name(std::string_view cell) {
+  return cell.find("NVIDIA") != cell.npos || cell.starts_with("Tesla ") || cell.starts_with("GeForce") ||
+         cell.starts_with("Quadro");
+}
+
 std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::string_view>>& rows) {
-  std::vector<ColumnSummary> out(rows[0].size());
-  for (std::size_t c = 0; c < out.size(); ++c) {
+  std::vector<ColumnSummary> out;
+  for (std::size_t c = 0; c < rows[0].size(); ++c) {
+    ColumnSummary& column = out.emplace_back();
     std::optional<double> before;
     for (const auto& cells : rows) {
       const std::string_view cell = cells[c];
       std::size_t at = 0;
       const auto number = read_number(cell, at);
       const bool bare = number && at == cell.size() && number->decimals == 0;
-      out[c].times &= cell.size() > 10 && read_time(cell) && read_time(cell)->has_date;
-      out[c].mebibytes &= number && cell.ends_with(" MiB");
-      out[c].whole &= bare;
-      out[c].counts &= bare && continues_index(number->value, before);
-      out[c].uuids &= cell.starts_with("GPU-");
-      out[c].buses &= cell.starts_with("0000") && cell.find(":") != cell.npos && cell.ends_with(".0");
-      out[c].names &= cell.find("NVIDIA") != cell.npos || cell.starts_with("Tesla ") || cell.starts_with("GeForce") ||
-                      cell.starts_with("Quadro");
+      column.times = column.times && is_dated(cell);
+      column.mebibytes = column.mebibytes && number && cell.ends_with(" MiB");
+      column.whole = column.whole && bare;
+      column.counts = column.counts && bare && continues_index(number->value, before);
+      column.uuids = column.uuids && cell.starts_with("GPU-");
+      column.buses = column.buses && cell.starts_with("0000") && cell.find(':') != cell.npos && cell.ends_with(".0");
+      column.names = column.names && is_gpu_name(cell);
       if (!number) continue;
       before = number->value;
-      if (out[c].first < 0) out[c].first = number->value;
-      out[c].min_value = std::min(out[c].min_value, number->value);
-      out[c].max_value = std::max(out[c].max_value, number->value);
+      if (column.first < 0) column.first = number->value;
+      column.min_value = std::min(column.min_value, number->value);
+      column.max_value = std::max(column.max_value, number->value);
     }
   }
   return out;

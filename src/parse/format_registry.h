@@ -101,9 +101,9 @@ struct RowRun {
 struct LineMatch : LineRef {
   /// Null for headers and rows.
   const CompiledFormat* by = nullptr;
-  std::string_view text = {};                    ///< the text that was tried: the line, or the joined message
-  const GroupPositions* parts = nullptr;         ///< groups of a regex, in `text`
-  FreeformLine* printed = nullptr;  ///< of a pattern with `accepts_parsed`: see BlockMatches::fill_printed()
+  std::string_view text = {};             ///< the text that was tried: the line, or the joined message
+  const GroupPositions* parts = nullptr;  ///< groups of a regex, in `text`
+  FreeformLine* printed = nullptr;        ///< of a pattern with `accepts_parsed`: see BlockMatches::fill_printed()
   std::size_t values_begin = 0, values_end = 0;  ///< in BlockMatches::values
   bool again = false;                            ///< the same format has an earlier match on this line
   bool given_up = false;                         ///< a user's regex took too many steps on this line: no match

@@ -24,14 +24,14 @@ struct SizeUnit {
   double bytes;
 };
 constexpr std::array<SizeUnit, 9> units{{{"B", 1},
-                                     {"KB", 1e3},
-                                     {"KiB", 1024},
-                                     {"MB", 1e6},
-                                     {"MiB", static_cast<double>(MiB)},
-                                     {"GB", 1e9},
-                                     {"GiB", static_cast<double>(GiB)},
-                                     {"TB", 1e12},
-                                     {"TiB", static_cast<double>(TiB)}}};
+                                         {"KB", 1e3},
+                                         {"KiB", 1024},
+                                         {"MB", 1e6},
+                                         {"MiB", static_cast<double>(MiB)},
+                                         {"GB", 1e9},
+                                         {"GiB", static_cast<double>(GiB)},
+                                         {"TB", 1e12},
+                                         {"TiB", static_cast<double>(TiB)}}};
 constexpr std::array<SeriesKind, 4> kinds{SeriesKind::gauge, SeriesKind::sampled_gauge, SeriesKind::running_maximum,
                                           SeriesKind::reset_maximum};
 

@@ -69,7 +69,7 @@ class Lexicon {
   /// One element of a phrase: alternative words, or a gap.
   struct PhraseElement {
     std::vector<WordPattern> words;  ///< empty for a gap
-    std::size_t gap = 0;      ///< max words in the gap
+    std::size_t gap = 0;             ///< max words in the gap
   };
   using PhraseElements = std::vector<PhraseElement>;
 

@@ -136,8 +136,8 @@ class WalkBudget {
 /// Walks from a line over its neighbours in the same stream. Skips lines with the tag of another rank or process.
 class Cursor {
  public:
-  /// `budget` is shared by all messages of the input; null for no limit beyond that of each walk. `first_line` is the raw
-  /// beginning of the input's first line.
+  /// `budget` is shared by all messages of the input; null for no limit beyond that of each walk. `first_line` is the
+  /// raw beginning of the input's first line.
   Cursor(const Window& window, const Line& line, WalkBudget* budget = nullptr, std::string_view first_line = {})
       : window_(&window), line_(&line), budget_(budget), first_line_(first_line) {}
 

@@ -34,8 +34,8 @@ std::string quoted_message(std::string_view line) {
   return fmt::format("`{}{}`", shown, shown.size() < message.size() ? "…" : "");
 }
 
-/// For example "`NotImplementedError: no kernel` (train.log:293)". The words of a kind that has many reasons come with the
-/// message.
+/// For example "`NotImplementedError: no kernel` (train.log:293)". The words of a kind that has many reasons come with
+/// the message.
 std::string end_words(const RunEnd& end) {
   constexpr std::array many{"disk_full", "limit", "rejected", "exit"};
   const std::string_view line = end.location.excerpt;

@@ -16,14 +16,14 @@ struct TimeLeft {
 };
 
 struct Pulse {
-  std::string outcome;            ///< of the report: "no_oom", "at_risk", "oom", …
-  std::string headline;           ///< of the verdict
-  std::string cause;              ///< id; "" for none
-  std::optional<double> step;     ///< the last one
-  std::string memory;             ///< the name of the series; "" if the logs have none
-  std::string unit;               ///< of its values: "%", or "" for bytes
+  std::string outcome;         ///< of the report: "no_oom", "at_risk", "oom", …
+  std::string headline;        ///< of the verdict
+  std::string cause;           ///< id; "" for none
+  std::optional<double> step;  ///< the last one
+  std::string memory;          ///< the name of the series; "" if the logs have none
+  std::string unit;            ///< of its values: "%", or "" for bytes
   std::optional<double> value, capacity;
-  std::string rate;               ///< its growth in words; "" if it does not grow
+  std::string rate;  ///< its growth in words; "" if it does not grow
   std::optional<TimeLeft> left;
 };
 

@@ -72,8 +72,6 @@ std::string BoundedRows::all() const {
   return text;
 }
 
-std::optional<std::string> BoundedRows::text() const {
-  return error_ == 0 ? std::nullopt : std::optional(all());
-}
+std::optional<std::string> BoundedRows::text() const { return error_ == 0 ? std::nullopt : std::optional(all()); }
 
 }  // namespace oomdoctor

@@ -19,7 +19,8 @@ class BoundedRows {
   /// Creates the file with the first row. At most `max_rows` rows are kept.
   BoundedRows(const RunFolder& folder, std::string name, std::string header, std::size_t max_rows);
 
-  /// Appends a row, without its line end. `key` names the sampled thing (a GPU), `level` is the value whose peak matters.
+  /// Appends a row, without its line end. `key` names the sampled thing (a GPU), `level` is the value whose peak
+  /// matters.
   void add(std::string_view row, std::string_view key, double level);
 
   /// After the last add(): if a write failed, writes all rows anew. The disk may have room again. False if it has not.

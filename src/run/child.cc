@@ -1,6 +1,6 @@
-// With a terminal, a process of our own is between us and the command, the keeper: the first process of the session of the
-// pseudo terminal. A shell is there without us. Because of it, typing Ctrl-Z stops the command, and the end of the command
-// does not hang up the terminal for those that it leaves behind.
+// With a terminal, a process of our own is between us and the command, the keeper: the first process of the session of
+// the pseudo terminal. A shell is there without us. Because of it, typing Ctrl-Z stops the command, and the end of the
+// command does not hang up the terminal for those that it leaves behind.
 #include "run/child.h"
 
 #include <fcntl.h>
@@ -26,7 +26,8 @@ constexpr int not_found = 127, not_runnable = 126;  ///< as POSIX shells exit
 constexpr int pipe_bytes = 1 << 18;
 
 bool is_same_file(int a, int b) {
-  struct stat first {}, second {};
+  struct stat first {
+  }, second{};
   return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
          first.st_ino == second.st_ino;
 }
@@ -178,8 +179,8 @@ void Child::enter(const std::vector<std::string>& words, int report, pid_t paren
   _exit(not_runnable);
 }
 
-/// The first process of the terminal's session: starts the command, and writes down each change of its state until we close
-/// `orders`. If we die before the command does, so does the command.
+/// The first process of the terminal's session: starts the command, and writes down each change of its state until we
+/// close `orders`. If we die before the command does, so does the command.
 void Child::keep_terminal(const std::vector<std::string>& words, int report, int state, int orders) {
   setsid();
   ioctl(theirs_.number(), TIOCSCTTY, 0);

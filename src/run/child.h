@@ -1,5 +1,5 @@
-// A command as a child process. What it would see of its outputs and its terminal without us it sees now: a terminal is a
-// pseudo terminal of the same size and settings, a pipe is a pipe, and a file or a closed output is the very same.
+// A command as a child process. What it would see of its outputs and its terminal without us it sees now: a terminal is
+// a pseudo terminal of the same size and settings, a pipe is a pipe, and a file or a closed output is the very same.
 #pragma once
 
 #include <sys/types.h>
@@ -17,8 +17,8 @@
 
 namespace oomdoctor {
 
-/// The command could not be started. `status` is the exit status that shells have for it: 127 if it does not exist, 126 if
-/// it cannot be run.
+/// The command could not be started. `status` is the exit status that shells have for it: 127 if it does not exist, 126
+/// if it cannot be run.
 struct StartFailure : Error {
   StartFailure(const std::string& command, int error);
   int status;
@@ -32,11 +32,11 @@ struct CommandEnd {
 
 /// How the command gets at one of its standard descriptors.
 enum class Channel {
-  direct,    ///< it is our own: closed, or a device, or nothing better could be had
-  followed,  ///< it is our own, a regular file, which can be read beside it
-  pipe,      ///< a pipe to us
+  direct,       ///< it is our own: closed, or a device, or nothing better could be had
+  followed,     ///< it is our own, a regular file, which can be read beside it
+  pipe,         ///< a pipe to us
   with_output,  ///< the same pipe as standard output
-  terminal,  ///< the pseudo terminal
+  terminal,     ///< the pseudo terminal
 };
 
 /// The channel that standard output (1) or error (2) would have.
@@ -63,8 +63,8 @@ class Child {
   int changes() const { return keeper_changes_.number(); }
   /// As long as it is open, the pseudo terminal does not hang up; negative without one.
   int keeper() const { return keeper_.number(); }
-  /// The next change, as a status of waitpid(); nullopt if there is none now. Without the process that sees the changes,
-  /// the command is killed.
+  /// The next change, as a status of waitpid(); nullopt if there is none now. Without the process that sees the
+  /// changes, the command is killed.
   std::optional<int> read_change();
 
   /// Sentences: "standard output was lost: Too many open files".
@@ -79,8 +79,8 @@ class Child {
   /// Whether what is typed at our terminal is for the command now: false in the background.
   bool takes_input() const;
 
-  /// Passes a signal on. `to_group`: it came to our whole process group, and so also to the command, if it has no terminal
-  /// of its own.
+  /// Passes a signal on. `to_group`: it came to our whole process group, and so also to the command, if it has no
+  /// terminal of its own.
   void pass(int signal, bool to_group);
   /// Gives the pseudo terminal the size of ours.
   void resize();
@@ -104,10 +104,10 @@ class Child {
   std::array<Channel, 3> channels_{Channel::direct, Channel::direct, Channel::direct};
   std::vector<std::string> problems_;
   Pipe out_, error_;
-  Descriptor terminal_{-1};                   ///< our end of the pseudo terminal
-  Descriptor theirs_{-1};                     ///< its other end: open, it does not hang up while nobody else has it
+  Descriptor terminal_{-1};                     ///< our end of the pseudo terminal
+  Descriptor theirs_{-1};                       ///< its other end: open, it does not hang up while nobody else has it
   Descriptor keeper_changes_{-1}, keeper_{-1};  ///< the keeper writes to the first, and ends when the second closes
-  std::optional<termios> ours_;               ///< the settings of our terminal, while it passes every byte on
+  std::optional<termios> ours_;                 ///< the settings of our terminal, while it passes every byte on
 };
 
 }  // namespace oomdoctor

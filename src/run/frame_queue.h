@@ -1,5 +1,5 @@
-// Frames that wait for the recorder, in a fixed piece of memory: adding one never allocates, waits or fails. If there is no
-// room, the oldest frames go, because the end of the output says most about a failure.
+// Frames that wait for the recorder, in a fixed piece of memory: adding one never allocates, waits or fails. If there
+// is no room, the oldest frames go, because the end of the output says most about a failure.
 #pragma once
 
 #include <cstddef>

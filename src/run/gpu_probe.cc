@@ -86,8 +86,8 @@ std::vector<Nvml::Gpu> read_amd(const std::vector<std::string>& folders) {
     const long long used = number_in(folders[i] + "/mem_info_vram_used");
     const long long total = number_in(folders[i] + "/mem_info_vram_total");
     if (used >= 0 && total >= 0)
-      cards.push_back({static_cast<unsigned>(i), "AMD GPU", static_cast<std::uint64_t>(used),
-                       static_cast<std::uint64_t>(total)});
+      cards.push_back(
+          {static_cast<unsigned>(i), "AMD GPU", static_cast<std::uint64_t>(used), static_cast<std::uint64_t>(total)});
   }
   return cards;
 }

@@ -1,5 +1,5 @@
-// The GPUs while a command runs, as rows of a CSV: by NVIDIA's library, else by nvidia-smi or xpu-smi, else by the files
-// of the amdgpu driver. A driver may hang or crash its caller, so this is for a process of its own.
+// The GPUs while a command runs, as rows of a CSV: by NVIDIA's library, else by nvidia-smi or xpu-smi, else by the
+// files of the amdgpu driver. A driver may hang or crash its caller, so this is for a process of its own.
 #pragma once
 
 #include <cstddef>

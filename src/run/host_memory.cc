@@ -63,10 +63,7 @@ std::optional<std::string> controller_path(std::string_view text, bool version_2
 }  // namespace
 
 HostProbe::HostProbe(pid_t process, std::string root)
-    : process_(process),
-      root_(std::move(root)),
-      page_(sysconf(_SC_PAGESIZE)),
-      machine_(root_ + "/proc/meminfo") {
+    : process_(process), root_(std::move(root)), page_(sysconf(_SC_PAGESIZE)), machine_(root_ + "/proc/meminfo") {
   find_group(process);
 }
 
@@ -152,7 +149,8 @@ void HostProbe::add_process(pid_t process, int depth, int& budget, HostMemory& s
 void HostProbe::add_limits(HostMemory& out) {
   if (!out.address_space) return;
   if (roomiest_.folder != roomiest_folder_ || roomiest_.space != *out.address_space) {
-    const std::string limits = read_file(roomiest_folder_ + "/limits");  // "Max address space  unlimited  unlimited  bytes"
+    const std::string limits =
+        read_file(roomiest_folder_ + "/limits");  // "Max address space  unlimited  unlimited  bytes"
     roomiest_ = {roomiest_folder_, *out.address_space, counter(limits, "Max address space"),
                  counter(limits, "Max data size")};
   }

@@ -21,7 +21,8 @@ struct HostMemory {
   std::optional<std::int64_t> cgroup_used;   ///< of the cgroup with the lowest limit
   std::optional<std::int64_t> cgroup_limit;  ///< absent: no limit
   std::optional<std::int64_t> kills;         ///< processes of that cgroup that the kernel killed for memory so far
-  std::optional<std::int64_t> machine_kills;  ///< processes of the machine that the kernel killed for memory since it started
+  std::optional<std::int64_t>
+      machine_kills;  ///< processes of the machine that the kernel killed for memory since it started
   std::optional<std::int64_t> shared_used, shared_size;  ///< of /dev/shm
   std::optional<std::int64_t> available, total;          ///< RAM of the machine, as /proc/meminfo shows it
   std::optional<std::int64_t> swap_free, swap_total;
@@ -33,8 +34,8 @@ static_assert(std::is_trivially_copyable_v<HostMemory>);
 /// Reads the samples of one command.
 class HostProbe {
  public:
-  /// `process` is the command, or one in the same cgroup until the command is known. `root` is prepended to /proc, /sys and
-  /// /dev: "" except in tests.
+  /// `process` is the command, or one in the same cgroup until the command is known. `root` is prepended to /proc, /sys
+  /// and /dev: "" except in tests.
   explicit HostProbe(pid_t process, std::string root = "");
   /// From now on, the samples are of this command.
   void set_process(pid_t process);

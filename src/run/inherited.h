@@ -1,5 +1,6 @@
-// What the command inherits from the one who starts this program: the signal mask, the ignored signals, running timers, and
-// which of the standard descriptors are closed. The command gets all of it back, whatever this program needs for itself.
+// What the command inherits from the one who starts this program: the signal mask, the ignored signals, running timers,
+// and which of the standard descriptors are closed. The command gets all of it back, whatever this program needs for
+// itself.
 #pragma once
 
 #include <sys/time.h>
@@ -11,8 +12,8 @@ namespace oomdoctor {
 
 class Inherited {
  public:
-  /// Remembers the state, then puts it right for this program: /dev/null where a standard descriptor is closed, so that no
-  /// other file gets its number, and SIGCHLD with its default action, so that children can be waited for.
+  /// Remembers the state, then puts it right for this program: /dev/null where a standard descriptor is closed, so that
+  /// no other file gets its number, and SIGCHLD with its default action, so that children can be waited for.
   static Inherited take();
 
   /// Stops the timers of alarm() and setitimer(), which exec() keeps: they are meant for the command.

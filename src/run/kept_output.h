@@ -1,6 +1,6 @@
 // The output of a command, on disk in bounded space: its beginning and its end. A run prints its settings first and its
-// failure last; what lies between is dropped if it is very long. If the disk takes no more, the newest output is kept in
-// memory, so that the report of this run has it.
+// failure last; what lies between is dropped if it is very long. If the disk takes no more, the newest output is kept
+// in memory, so that the report of this run has it.
 #pragma once
 
 #include <array>
@@ -16,11 +16,12 @@ namespace oomdoctor {
 
 class KeptOutput {
  public:
-  /// Bytes of the beginning, and of each half of the end: together more than most runs print, and less than a checkpoint.
+  /// Bytes of the beginning, and of each half of the end: together more than most runs print, and less than a
+  /// checkpoint.
   static constexpr std::int64_t usual_part = 16 << 20;
 
-  /// The file is `name`; while the command runs, its end is in `name`.1 and `name`.2. `mark` is the beginning of the lines
-  /// that this program itself writes.
+  /// The file is `name`; while the command runs, its end is in `name`.1 and `name`.2. `mark` is the beginning of the
+  /// lines that this program itself writes.
   KeptOutput(const RunFolder& folder, std::string name, std::string mark, std::int64_t part = usual_part);
 
   /// Appends output.
@@ -29,15 +30,17 @@ class KeptOutput {
   void skip(std::int64_t bytes);
   /// True once the beginning is complete: of what follows, only the end is kept.
   bool keeps_end() const { return !joined_ && head_bytes_ >= part_; }
-  /// Joins the parts into the one file, with a line that counts the dropped bytes between them. Afterwards add() appends
-  /// to that file.
+  /// Joins the parts into the one file, with a line that counts the dropped bytes between them. Afterwards add()
+  /// appends to that file.
   void join();
 
-  std::int64_t dropped() const { return dropped_ + skipped_; }  ///< bytes between the beginning and the end, after join()
-  int error() const { return error_; }      ///< errno of the first write that failed; 0 if none did
+  std::int64_t dropped() const {
+    return dropped_ + skipped_;
+  }                                            ///< bytes between the beginning and the end, after join()
+  int error() const { return error_; }         ///< errno of the first write that failed; 0 if none did
   std::int64_t lost() const { return lost_; }  ///< bytes that are neither on disk nor in memory after that failure
-  /// After join(), and after the last add(): if a write failed, writes all of it into a new file in place of the parts. The
-  /// disk may have room again. False if it has not.
+  /// After join(), and after the last add(): if a write failed, writes all of it into a new file in place of the parts.
+  /// The disk may have room again. False if it has not.
   bool rescue();
   /// The whole text, if it is not all in the one file; after join().
   std::optional<std::string> text() const;

@@ -12,8 +12,8 @@ class KernelFile {
  public:
   explicit KernelFile(std::string path) : path_(std::move(path)) {}
 
-  /// The beginning of the file as it is now, at most 16 KiB; "" if it cannot be read. Valid until the next read(). The file
-  /// stays open: looking it up costs more than reading it.
+  /// The beginning of the file as it is now, at most 16 KiB; "" if it cannot be read. Valid until the next read(). The
+  /// file stays open: looking it up costs more than reading it.
   std::string_view read();
 
  private:

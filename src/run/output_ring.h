@@ -1,6 +1,6 @@
-// Output on its way from the relay to the recorder, in memory that both have. It is read into a slot, written to its reader
-// from there, and kept from there: nothing is copied between the two processes. The relay never waits for the recorder: if
-// there is no slot left, the oldest output goes, because the end of the output says most about a failure.
+// Output on its way from the relay to the recorder, in memory that both have. It is read into a slot, written to its
+// reader from there, and kept from there: nothing is copied between the two processes. The relay never waits for the
+// recorder: if there is no slot left, the oldest output goes, because the end of the output says most about a failure.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class OutputRing {
   static constexpr std::size_t least_room = 1 << 14;
   using Slot = std::uint16_t;
 
-  /// For this process and those that it starts. With little address space it has fewer slots, or none; std::bad_alloc if
-  /// there is not even a page. Slots that were never used take no memory.
+  /// For this process and those that it starts. With little address space it has fewer slots, or none; std::bad_alloc
+  /// if there is not even a page. Slots that were never used take no memory.
   OutputRing();
   ~OutputRing();
   OutputRing(const OutputRing&) = delete;
@@ -64,10 +64,10 @@ class OutputRing {
   static constexpr std::size_t most_outputs = 1 << 16;
 
   struct Control {
-    std::atomic<std::uint64_t> begin, end;                        ///< of the queue, in `queue` modulo its size
+    std::atomic<std::uint64_t> begin, end;                       ///< of the queue, in `queue` modulo its size
     std::array<std::atomic<std::uint64_t>, most_outputs> queue;  ///< of Entry
     std::array<std::atomic<std::uint32_t>, most_slots> users;    ///< of each slot
-    std::atomic<std::int64_t> missing;                            ///< bytes
+    std::atomic<std::int64_t> missing;                           ///< bytes
     std::atomic<bool> asleep;
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "two processes use them");
@@ -80,9 +80,9 @@ class OutputRing {
   char* bytes_ = nullptr;
   Slot slots_ = 0;
   // Of the relay.
-  Slot current_ = 0;                ///< the slot that is being filled
+  Slot current_ = 0;               ///< the slot that is being filled
   std::size_t used_ = slot_bytes;  ///< bytes of it
-  Slot highest_ = 0;                ///< slot since the last flood
+  Slot highest_ = 0;               ///< slot since the last flood
 };
 
 }  // namespace oomdoctor

@@ -1,5 +1,5 @@
-// A process that takes samples for the recorder, in a process group of its own: if it crashes, hangs or is slow, only its
-// samples are missing.
+// A process that takes samples for the recorder, in a process group of its own: if it crashes, hangs or is slow, only
+// its samples are missing.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,8 @@ class Probe {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Starts `work`, which writes to standard output what it finds, and may read standard input. `name` is for sentences.
+  /// Starts `work`, which writes to standard output what it finds, and may read standard input. `name` is for
+  /// sentences.
   template <typename Work>
   Probe(std::string name, Work work) : name_(std::move(name)) {
     Pipe samples = Pipe::make(), orders = Pipe::make();

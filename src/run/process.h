@@ -27,8 +27,8 @@ void silence(int standard);
 /// Default actions for all signals, none blocked, but SIGPIPE and SIGXFSZ, which become errors of write().
 void reset_signals();
 
-/// Runs `work` in a process of its own, which ends with the int that it returns, or with 1 if it throws. Returns its number,
-/// or −1 with the reason in errno.
+/// Runs `work` in a process of its own, which ends with the int that it returns, or with 1 if it throws. Returns its
+/// number, or −1 with the reason in errno.
 template <typename Work>
 pid_t run_beside(Work work) noexcept {
   const pid_t process = fork();

@@ -25,15 +25,17 @@ constexpr std::size_t max_unfinished = 1 << 16;  ///< bytes of a line of one str
 constexpr std::size_t max_samples = 8192;        ///< more than two hours in full; about a megabyte
 constexpr std::size_t max_gpu_rows = 16384;      ///< half an hour of eight GPUs in full; about 2 MB
 constexpr std::size_t max_gpu_line = 4096;       ///< bytes; a longer line is no row of a monitor
-constexpr std::int64_t max_behind = 64 << 20;    ///< bytes of a followed file that are read at once; before them, none are
+constexpr std::int64_t max_behind =
+    64 << 20;  ///< bytes of a followed file that are read at once; before them, none are
 constexpr std::chrono::milliseconds poll_pause{10};
 constexpr int most_outputs = 256;  ///< in a row
-/// More of them in a row are a flood. Then it pauses, because its work would slow the command down. The ring takes what comes
-/// meanwhile, or the newest of it: only the end of a flood is kept anyway, and is left in the ring until the flood ends.
+/// More of them in a row are a flood. Then it pauses, because its work would slow the command down. The ring takes what
+/// comes meanwhile, or the newest of it: only the end of a flood is kept anyway, and is left in the ring until the
+/// flood ends.
 constexpr int flood_outputs = 4;
 constexpr int short_pause = 1, long_pause = 100;  ///< milliseconds
-constexpr int most_recv_failures = 100;  ///< of recv() in a row
-constexpr int second = 1000;                     ///< milliseconds
+constexpr int most_recv_failures = 100;           ///< of recv() in a row
+constexpr int second = 1000;                      ///< milliseconds
 constexpr std::string_view sample_header =
     "time,process_tree_rss,cgroup_used,cgroup_limit,shm_used,shm_size,available,total,swap_free";
 
@@ -41,7 +43,8 @@ std::string joined(const std::vector<std::string>& words) {
   constexpr std::size_t longest = 200;
   std::string out;
   for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return out.size() > longest ? out.substr(0, longest) + "…" : out;
 }
 
@@ -70,8 +73,8 @@ struct SampleFrame {
   HostMemory memory;
 };
 
-/// In the process of the probe: a sample each second, and one at the end of its orders, which are the number of the command.
-/// While the command neither takes nor frees memory, each other second is enough.
+/// In the process of the probe: a sample each second, and one at the end of its orders, which are the number of the
+/// command. While the command neither takes nor frees memory, each other second is enough.
 int print_host_samples() {
   HostProbe probe(getpid());
   bool known = false;
@@ -102,7 +105,8 @@ int print_host_samples() {
 std::size_t last_line_end(std::string_view text) {
   if (text.empty()) return text.npos;
   const void* const line = memrchr(text.data(), '\n', text.size());
-  const std::size_t begin = line != nullptr ? static_cast<std::size_t>(static_cast<const char*>(line) - text.data()) : 0;
+  const std::size_t begin =
+      line != nullptr ? static_cast<std::size_t>(static_cast<const char*>(line) - text.data()) : 0;
   const void* const redrawn = memrchr(text.data() + begin, '\r', text.size() - begin);
   if (redrawn != nullptr) return static_cast<std::size_t>(static_cast<const char*>(redrawn) - text.data());
   return line != nullptr ? begin : text.npos;
@@ -141,13 +145,15 @@ Recorder::Recorder(const RunFolder& folder, const std::vector<std::string>& word
 void Recorder::follow(int standard) {
   const Channel channel = output_channel(standard);
   const std::string name = standard == STDOUT_FILENO ? "standard output" : "standard error";
-  struct stat status {}, other {};
+  struct stat status {
+  }, other{};
   if (channel == Channel::direct && fstat(standard, &status) == 0 && S_ISCHR(status.st_mode) &&
       !inherited().is_closed(standard))
     lose(name, "it is a device, which cannot be read");
   if (channel != Channel::followed || fstat(standard, &status) != 0) return;
   for (const Followed& each : followed_)
-    if (fstat(each.file.number(), &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) return;
+    if (fstat(each.file.number(), &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino)
+      return;
   const std::string path = "/proc/self/fd/" + std::to_string(standard);
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!file.is_open()) return lose(name, std::strerror(errno));
@@ -185,8 +191,7 @@ bool Recorder::receive() {
   if (events[0].revents == 0) return true;
   std::array<char, max_payload + 1> frame;
   for (;;) {
-    const ssize_t got =
-        uninterrupted([&] { return recv(socket_.number(), frame.data(), frame.size(), MSG_DONTWAIT); });
+    const ssize_t got = uninterrupted([&] { return recv(socket_.number(), frame.data(), frame.size(), MSG_DONTWAIT); });
     if (got < 0 && errno != EAGAIN && ++failures_ > most_recv_failures) {
       lose("output", std::strerror(errno));
       return false;
@@ -212,10 +217,17 @@ bool Recorder::take_output() {
 void Recorder::take(FrameKind kind, std::string_view payload) {
   const auto value = [&](auto& into) { std::memcpy(&into, payload.data(), std::min(sizeof into, payload.size())); };
   switch (kind) {
-    case FrameKind::output: break;
-    case FrameKind::process: host_.write(payload); break;
-    case FrameKind::problem: lost_.emplace_back(payload); break;
-    case FrameKind::end: value(end_.emplace()); break;
+    case FrameKind::output:
+      break;
+    case FrameKind::process:
+      host_.write(payload);
+      break;
+    case FrameKind::problem:
+      lost_.emplace_back(payload);
+      break;
+    case FrameKind::end:
+      value(end_.emplace());
+      break;
   }
 }
 
@@ -272,8 +284,8 @@ void Recorder::take_sample(std::string_view time, const HostMemory& now) {
   if (now.machine_kills && first_->machine_kills) machine_kills_ = *now.machine_kills - *first_->machine_kills;
   if (now.available) lowest_available_ = std::min(lowest_available_.value_or(*now.available), *now.available);
   if (now.cgroup_used && now.cgroup_limit.value_or(0) > 0)
-    highest_group_share_ = std::max(highest_group_share_.value_or(0), static_cast<double>(*now.cgroup_used) /
-                                                                          static_cast<double>(*now.cgroup_limit));
+    highest_group_share_ = std::max(highest_group_share_.value_or(0),
+                                    static_cast<double>(*now.cgroup_used) / static_cast<double>(*now.cgroup_limit));
   if (now.address_space) largest_space_ = std::max(largest_space_.value_or(0), *now.address_space);
   if (!now.tree_rss && last_ && last_->tree_rss) return;  // the command has ended
   last_ = now;
@@ -318,8 +330,8 @@ void Recorder::lose(std::string what, std::string why) {
 
 void Recorder::say(const std::string& words) { output_.add(mark_ + words + '\n'); }
 
-/// The last lines of the output: what was lost, the memory at the end, and how the command ended. parsers/run.toml reads
-/// them.
+/// The last lines of the output: what was lost, the memory at the end, and how the command ended. parsers/run.toml
+/// reads them.
 void Recorder::finish() {
   constexpr int most_waits = 3;
   host_.finish();  // one sample more, for the kills; the command's memory is free by now

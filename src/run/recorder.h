@@ -1,5 +1,5 @@
-// Writes down what a command prints, the memory that it takes and how it ends, in a process of its own: files and probes
-// may block or fail here, and the command does not notice. It says in the files what it could not keep.
+// Writes down what a command prints, the memory that it takes and how it ends, in a process of its own: files and
+// probes may block or fail here, and the command does not notice. It says in the files what it could not keep.
 #pragma once
 
 #include <array>
@@ -92,17 +92,17 @@ class Recorder {
   std::vector<Followed> followed_;
   Probe host_, gpus_;
   std::string host_bytes_, gpu_bytes_, gpu_header_;
-  std::array<std::string, 4> unfinished_;  ///< of each stream, the beginning of a line
+  std::array<std::string, 4> unfinished_;   ///< of each stream, the beginning of a line
   std::optional<HostMemory> first_, last_;  ///< samples: the first, and the last one with the command's memory
-  std::int64_t kills_ = 0;                 ///< of the command's cgroup since the first sample
+  std::int64_t kills_ = 0;                  ///< of the command's cgroup since the first sample
   std::optional<std::int64_t> machine_kills_, lowest_available_;
   std::optional<std::int64_t> largest_space_;  ///< address space of a process
   std::optional<double> highest_group_share_;  ///< of the limit of the command's cgroup
-  std::vector<std::string> lost_;  ///< what could not be had and why: sentences
+  std::vector<std::string> lost_;              ///< what could not be had and why: sentences
   std::optional<EndFrame> end_;
   std::int64_t missing_ = 0;  ///< of the ring when it was last looked at
-  int failures_ = 0;  ///< of recv() in a row
-  bool saved_ = true;  ///< the file of the output has all of it
+  int failures_ = 0;          ///< of recv() in a row
+  bool saved_ = true;         ///< the file of the output has all of it
 };
 
 }  // namespace oomdoctor

@@ -17,8 +17,8 @@ RecorderLink::RecorderLink(Descriptor socket, OutputRing& ring)
 
 /// One packet, or nothing. False if the recorder has no room for it now.
 bool RecorderLink::write(std::string_view first, std::string_view second) noexcept {
-  std::array<iovec, 2> pieces{{{const_cast<char*>(first.data()), first.size()},
-                               {const_cast<char*>(second.data()), second.size()}}};
+  std::array<iovec, 2> pieces{
+      {{const_cast<char*>(first.data()), first.size()}, {const_cast<char*>(second.data()), second.size()}}};
   msghdr message{};
   message.msg_iov = pieces.data();
   message.msg_iovlen = pieces.size();

@@ -1,5 +1,5 @@
-// The way from the relay to the recorder: a ring of output, and a socket for everything else. Sending never waits, allocates
-// or throws.
+// The way from the relay to the recorder: a ring of output, and a socket for everything else. Sending never waits,
+// allocates or throws.
 #pragma once
 
 #include <sys/types.h>

@@ -16,11 +16,11 @@
 namespace oomdoctor {
 namespace {
 
-/// Pieces that are read and written after the command has ended: more than any pipe or terminal holds. Its children may print
-/// for ever.
+/// Pieces that are read and written after the command has ended: more than any pipe or terminal holds. Its children may
+/// print for ever.
 constexpr int most_pieces = 512;
-/// Pieces of one stream that are read in a row while signals and other streams wait: asking for events costs as much as a
-/// piece does.
+/// Pieces of one stream that are read in a row while signals and other streams wait: asking for events costs as much as
+/// a piece does.
 constexpr int pieces_at_once = 8;
 constexpr std::chrono::milliseconds retry_pause{1};
 constexpr int most_stream_failures = 100;  ///< of read() and write() in one stream
@@ -58,8 +58,8 @@ int wake_with(pid_t command, pid_t stopped) {
   return kill(stopped, SIGCONT);
 }
 
-/// Signals that the kernel sends to all programs of a terminal. The others that it sends are about this program only, as
-/// SIGXCPU is about the processor time that it took itself.
+/// Signals that the kernel sends to all programs of a terminal. The others that it sends are about this program only,
+/// as SIGXCPU is about the processor time that it took itself.
 bool is_of_terminal(int signal) {
   constexpr std::array all{SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP, SIGCONT, SIGWINCH};
   return std::find(all.begin(), all.end(), signal) != all.end();
@@ -95,8 +95,8 @@ CommandEnd Relay::run() {
   return *end_;
 }
 
-/// Waits up to `milliseconds` for events and handles them. True if an output had something, or a reader took some of it, or
-/// that is not known.
+/// Waits up to `milliseconds` for events and handles them. True if an output had something, or a reader took some of
+/// it, or that is not known.
 bool Relay::handle_events(int milliseconds) {
   constexpr std::size_t first_stream = 3;
   std::array<pollfd, first_stream + 2 * std::tuple_size_v<std::array<Stream, 4>>> events;
@@ -239,7 +239,8 @@ void Relay::release_slot(Stream& stream) {
   stream.slot.reset();
 }
 
-/// At the end of the input of a terminal, or if the command closed its output, the stream ends. False if there is nothing.
+/// At the end of the input of a terminal, or if the command closed its output, the stream ends. False if there is
+/// nothing.
 bool Relay::read(std::size_t i) {
   Stream& stream = (*streams_)[i];
   std::optional<OutputRing::Room> room;
@@ -279,12 +280,11 @@ bool Relay::read_pieces(std::size_t i, int most) {
   return pieces > 0;
 }
 
-/// Writes what the sink has room for. If nobody reads it any more, the command learns it in the same way as it would without
-/// us: its output closes. If the sink fails otherwise, only its own bytes are lost.
+/// Writes what the sink has room for. If nobody reads it any more, the command learns it in the same way as it would
+/// without us: its output closes. If the sink fails otherwise, only its own bytes are lost.
 void Relay::write(Stream& stream) {
   while (stream.waits()) {
-    const ssize_t written =
-        stream.discards ? static_cast<ssize_t>(stream.left.size()) : stream.sink.write(stream.left);
+    const ssize_t written = stream.discards ? static_cast<ssize_t>(stream.left.size()) : stream.sink.write(stream.left);
     if (written == 0) return;
     if (written > 0) {
       stream.left.remove_prefix(static_cast<std::size_t>(written));
@@ -312,7 +312,8 @@ void Relay::lose_reader(Stream& stream) {
     stream.source.close();
 }
 
-/// What the command has printed by now. Its own children may hold the pipe and print on for ever, and nobody may read it.
+/// What the command has printed by now. Its own children may hold the pipe and print on for ever, and nobody may read
+/// it.
 void Relay::finish_output() {
   const auto waits = [this] {
     return std::any_of(streams_->begin(), streams_->end(), [](const Stream& s) { return s.records && s.waits(); });

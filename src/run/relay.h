@@ -1,12 +1,12 @@
-// Passes the output, the input and the signals of a command on, and nothing else: no file, no probe, no report is touched
-// here, and nothing here waits for a reader, a writer or a disk. A copy of the output goes to the recorder.
+// Passes the output, the input and the signals of a command on, and nothing else: no file, no probe, no report is
+// touched here, and nothing here waits for a reader, a writer or a disk. A copy of the output goes to the recorder.
 #pragma once
 
 #include <sys/types.h>
 
 #include <array>
-#include <cstddef>
 #include <csignal>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -26,11 +26,11 @@ class Relay {
   /// process behind `link`.
   Relay(Child& child, RecorderLink& link, OutputRing& ring, pid_t recorder, int signals);
 
-  /// Until the command has ended, and what it printed is passed on. What its children print after that is passed on by a
-  /// process of its own.
+  /// Until the command has ended, and what it printed is passed on. What its children print after that is passed on by
+  /// a process of its own.
   CommandEnd run();
-  /// Waits for the recorder to end, but not longer than a signal or `seconds` allow. Call it after run(). Returns its exit
-  /// status; nullopt if it did not end, or by a signal.
+  /// Waits for the recorder to end, but not longer than a signal or `seconds` allow. Call it after run(). Returns its
+  /// exit status; nullopt if it did not end, or by a signal.
   std::optional<int> wait_for_recorder(int seconds);
 
  private:
@@ -38,9 +38,9 @@ class Relay {
   struct Stream {
     Descriptor source{-1};
     Sink sink{-1};
-    bool records = true;  ///< its bytes are output of the command, not input
-    bool discards = false;  ///< the sink fails: its bytes go nowhere
-    int failures = 0;        ///< of reading and writing, so far
+    bool records = true;                   ///< its bytes are output of the command, not input
+    bool discards = false;                 ///< the sink fails: its bytes go nowhere
+    int failures = 0;                      ///< of reading and writing, so far
     std::optional<OutputRing::Slot> slot;  ///< in which its bytes are; without one, they are in `buffer`
     std::string_view left;                 ///< the bytes that wait
     std::size_t shared = 0;                ///< bytes at the front of the source that the sink has already
@@ -78,8 +78,8 @@ class Relay {
   std::size_t count_ = 0;  ///< of the streams
   std::optional<CommandEnd> end_;
   std::optional<int> recorder_status_;  ///< of waitpid()
-  std::array<bool, 2> let_go_{};  ///< standard input and output: our own ones are /dev/null
-  bool interrupted_ = false;  ///< a signal came after the end
+  std::array<bool, 2> let_go_{};        ///< standard input and output: our own ones are /dev/null
+  bool interrupted_ = false;            ///< a signal came after the end
 };
 
 }  // namespace oomdoctor

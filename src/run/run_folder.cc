@@ -22,7 +22,8 @@ void RunFolder::remove(const std::string& name) const { unlinkat(folder_.number(
 void RunFolder::remove_all(const std::vector<std::string>& names) const {
   for (const std::string& name : names) remove(name);
   // By its name, but only if that is still this folder, and only if it is empty.
-  struct stat own {}, named {};
+  struct stat own {
+  }, named{};
   if (fstat(folder_.number(), &own) == 0 && lstat(path_.c_str(), &named) == 0 && own.st_dev == named.st_dev &&
       own.st_ino == named.st_ino)
     rmdir(path_.c_str());

@@ -1,5 +1,5 @@
-// The folder of one run: new, readable by its owner only, and everything in it by its own descriptor. Nothing is taken over
-// by its name, so no file, link or pipe that somebody else put there is ever written or removed.
+// The folder of one run: new, readable by its owner only, and everything in it by its own descriptor. Nothing is taken
+// over by its name, so no file, link or pipe that somebody else put there is ever written or removed.
 #pragma once
 
 #include <string>

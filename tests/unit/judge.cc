@@ -673,10 +673,10 @@ TEST_CASE("the judgement stays within its bounds for any facts") {
   const auto value_for = [&](FactUnit unit) -> Value {
     if (unit == FactUnit::truth) return chance(0.5);
     if (unit == FactUnit::text) return std::string(chance(0.5) ? "fp32" : "adamw");
-    const double scale = unit == FactUnit::ratio     ? 1
-                         : unit == FactUnit::count   ? 64
+    const double scale = unit == FactUnit::ratio            ? 1
+                         : unit == FactUnit::count          ? 64
                          : unit == FactUnit::version_number ? 3
-                                                     : 80.0 * double(GiB);
+                                                            : 80.0 * double(GiB);
     return Number{scale * std::uniform_real_distribution<>(-0.1, 1)(random), chance(0.5) ? 0.005 * scale : 0};
   };
   const std::vector<std::string> kinds = {"device", "host", "shared_memory", "masked", "pool"};

@@ -122,7 +122,8 @@ TEST_CASE("a blank after a last word and a line between rows are no breaks") {
   REQUIRE(rows.find('\n') == 72);
   CHECK(console_width(stopped) == 0);
   // A whole size is no broken word.
-  const std::string refused = "RuntimeError: CUDA out of memory. Tried to allocate 1.75 GiB\nsrun: error: task 0 ended\n";
+  const std::string refused =
+      "RuntimeError: CUDA out of memory. Tried to allocate 1.75 GiB\nsrun: error: task 0 ended\n";
   REQUIRE(refused.find('\n') == 60);
   CHECK(console_width(refused) == 0);
   CHECK(console_width(rows + "...\n" + rows + "...\n") == 0);

@@ -72,8 +72,8 @@ TEST_CASE("the same message on two ranks is two failures", "[case_builder]") {
 TEST_CASE("a log reports what was lost of it", "[case_builder]") {
   const std::string mark = "oomdoctor run 0123456789abcdef: ";
   const std::string lost = mark + "123 bytes of output were lost: No space left on device\n";
-  const ScanResult found = scan_text(mark + "output of the command: python train.py\n" + step(1) + lost + step(2) + lost +
-                                     mark + "samples of GPU memory were lost: nvidia-smi did not answer\n");
+  const ScanResult found = scan_text(mark + "output of the command: python train.py\n" + step(1) + lost + step(2) +
+                                     lost + mark + "samples of GPU memory were lost: nvidia-smi did not answer\n");
   REQUIRE(found.lost.size() == 3);
   CHECK(found.lost[0].what == "123 bytes of output");
   CHECK(found.lost[0].why == "No space left on device");

@@ -49,8 +49,8 @@ RunFolder opened(const testing::TemporaryFolder& folder) {
 TEST_CASE("output is kept whole up to three parts, and then its beginning and its end") {
   const testing::TemporaryFolder folder;
   const auto piece = [](std::size_t i) { return std::string(unit - 1, static_cast<char>('a' + i % 26)) + '\n'; };
-  for (const std::size_t count : {std::size_t{1}, std::size_t{16}, std::size_t{17}, std::size_t{48}, std::size_t{49},
-                                  std::size_t{200}}) {
+  for (const std::size_t count :
+       {std::size_t{1}, std::size_t{16}, std::size_t{17}, std::size_t{48}, std::size_t{49}, std::size_t{200}}) {
     INFO(count << " units");
     const std::string path = folder.at("output.log");
     fs::remove(path);
@@ -188,12 +188,14 @@ TEST_CASE("memory is that of the process tree, and of the cgroup with the lowest
     CHECK_FALSE(now.cgroup_used);
   }
   SECTION("the machine, and the limits of the process with the most address space") {
-    root.write("proc/meminfo", "MemTotal:       2000 kB\nMemAvailable:    500 kB\nSwapTotal:         0 kB\nSwapFree:          0 kB\n");
+    root.write("proc/meminfo",
+               "MemTotal:       2000 kB\nMemAvailable:    500 kB\nSwapTotal:         0 kB\nSwapFree:          0 kB\n");
     root.write("proc/vmstat", "oom_kill_disabled 9\noom_kill 3\n");
     root.write("proc/103/statm", "20000 7 1 1 0 1 0\n");
-    root.write("proc/103/limits", "Limit    Soft Limit  Hard Limit  Units\n"
-                                  "Max data size             unlimited            unlimited            bytes\n"
-                                  "Max address space         409600000            unlimited            bytes\n");
+    root.write("proc/103/limits",
+               "Limit    Soft Limit  Hard Limit  Units\n"
+               "Max data size             unlimited            unlimited            bytes\n"
+               "Max address space         409600000            unlimited            bytes\n");
     const HostMemory now = HostProbe(100, root.at("")).read();
     CHECK(now.total == 2000 * 1024);
     CHECK(now.available == 500 * 1024);

@@ -202,7 +202,8 @@ TEST_CASE("the ring loses nothing between two threads but what it counts") {
 }
 
 TEST_CASE("the ring holds the last 16 MiB of a flood, whatever the size of its pieces") {
-  const std::size_t size = GENERATE(std::size_t{500}, std::size_t{5000}, OutputRing::least_room, OutputRing::slot_bytes);
+  const std::size_t size =
+      GENERATE(std::size_t{500}, std::size_t{5000}, OutputRing::least_room, OutputRing::slot_bytes);
   OutputRing ring;
   constexpr std::size_t flood = 64 << 20;
   for (std::size_t sent = 0; sent < flood;) {

@@ -63,8 +63,9 @@ TEST_CASE("the verdict is about the last run", "[runs]") {
   REQUIRE(two.runs.size() == 2);
   CHECK(two.runs[0].outcome == Outcome::oom);
   CHECK(two.runs[1].first_line == 16);
-  CHECK(two.verdict.headline ==
-        "2 runs; the last ended with `ValueError: unknown optimizer` (train.log:25) at step 60; run 1 ran out of memory");
+  CHECK(
+      two.verdict.headline ==
+      "2 runs; the last ended with `ValueError: unknown optimizer` (train.log:25) at step 60; run 1 ran out of memory");
 
   const Report again = report_of(steps(10, 300) + oom + died + "batch_size: 64\n" + steps(10, 10) + oom);
   CHECK(again.verdict.outcome == Outcome::oom);

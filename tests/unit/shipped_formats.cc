@@ -79,8 +79,8 @@ class Folder {
     const fs::path source = root_ / "table.cc", errors = root_ / "errors";
     fs::remove(source);
     std::ofstream(formats() / "mine.toml", std::ios::binary) << text;
-    const std::string command = "\"" OOMDOCTOR_FORMAT_COMPILER "\" \"" + root_.string() + "\" \"" +
-                                source.string() + "\" 2>\"" + errors.string() + '"';
+    const std::string command = "\"" OOMDOCTOR_FORMAT_COMPILER "\" \"" + root_.string() + "\" \"" + source.string() +
+                                "\" 2>\"" + errors.string() + '"';
     if (std::system(command.c_str()) == 0) return read_file(source);
     CHECK_FALSE(fs::exists(source));
     const std::string error = read_file(errors), path = formats().string() + '/';

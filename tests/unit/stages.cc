@@ -85,7 +85,9 @@ TEST_CASE("memory that is released at the end does not hide a leak", "[stages]")
 
 TEST_CASE("after the release, all of the rest is idle", "[stages]") {
   for (const bool timed : {false, true})
-    expect_leak({.memory = [](int i) { return i < 160 ? 30 + 0.05 * i : i < 180 ? 2.5 : 0.5; }, .timed = timed}, 0.05,
+    expect_leak({.memory = [](int i) { return i < 160   ? 30 + 0.05 * i
+                                              : i < 180 ? 2.5
+                                                        : 0.5; }, .timed = timed}, 0.05,
                 "working release idle", 0);
 }
 
