@@ -421,11 +421,14 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const i64 count = count_progress(scan, incident);
     const double lines = static_cast<double>(count);
     const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
+    const bool late = starts_late(scan, incident);
+    // A run that is seen from its beginning may print only each tenth step.
+    const double before_first = first ? static_cast<double>(late ? *first : std::min<i64>(*first, 1)) : 0;
     const double printed = first && scan.last_step && count > 0
-                               ? std::max(static_cast<double>(*scan.last_step) - static_cast<double>(*first), 0.0) + 1
+                               ? std::max(static_cast<double>(*scan.last_step) - before_first, 0.0) + 1
                                : 0;
     facts.set("run.started", Value{count > 0}, progress);
-    facts.set("run.late", Value{starts_late(scan, incident)}, progress);
+    facts.set("run.late", Value{late}, progress);
     facts.set("run.steps", Value{Number{count <= max_first_steps ? lines : std::max(printed, lines), 0}}, progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);

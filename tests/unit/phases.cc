@@ -134,6 +134,21 @@ TEST_CASE("without a traceback, the last marker of the rank counts", "[phases]")
   CHECK(find_phase(scan, incident).id.empty());
 }
 
+TEST_CASE("a run that prints each tenth step has done those between", "[phases]") {
+  const auto steps_of = [](i64 first, i64 last) {
+    ScanResult scan = run_of(20);
+    scan.incidents = {failed_in({})};
+    scan.first_step = first, scan.last_step = last;
+    Facts facts;
+    phase_facts(scan, scan.incidents[0], {}, facts);
+    return facts.number("run.steps");
+  };
+  CHECK(steps_of(0, 190) == 191);
+  CHECK(steps_of(1, 191) == 191);
+  CHECK(steps_of(10, 200) == 200);
+  CHECK(steps_of(4810, 5000) == 191);  // the log begins within the run
+}
+
 TEST_CASE("progress ends a load", "[phases]") {
   ScanResult scan = run_of(50);
   scan.remarks = {marker("phase/load", 10)};
