@@ -182,8 +182,14 @@ class Run(unittest.TestCase):
         self.assertEqual(running.returncode, -signal.SIGPIPE)
 
     def test_a_child_that_prints_on_keeps_its_output_and_not_the_end(self):
-        running = self.start("sh", "-c", "yes & echo $!; exit 3")
-        child = int(running.stdout.readline())
+        running = self.start("sh", "-c", "yes & echo $! >child; exit 3")
+        running.stdout.read(1)
+        number = self.folder / "child"
+        end = time.monotonic() + PATIENCE
+        while not (number.exists() and number.read_text().endswith("\n")):  # it may print before its number is known
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        child = int(number.read_text())
         self.addCleanup(self.kill, child)
         while running.poll() is None:
             running.stdout.read(1 << 16)

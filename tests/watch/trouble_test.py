@@ -115,6 +115,7 @@ class Outputs(TroubleCase):
         running = self.start("train.log", *HOOK, "--prometheus", "later/gauges.prom", "--every", "0.01s")
         self.append(FAILURE)
         self.wait_for_failure()
+        time.sleep(2)  # the hook comes before the gauges
         gauges.parent.mkdir()
         self.wait_for(gauges.exists)  # although the log stays as it is
         _, _, err = self.end(running)
