@@ -547,6 +547,7 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   FittedSeries fitted = fit_series(series, options);
   if (fitted.fits.empty() || find_fit(fitted, Law::linear) == nullptr) {  // values near the limits of a double
     trend.why = describe_short_series(fitted);
+    trend.moves = rises_to_mention(fitted);
     return trend;
   }
   std::vector<FittedSeries> earlier;
@@ -557,6 +558,7 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   const GrowthVerdict verdict = decide_growth(fitted);
   if (verdict.doubt == GrowthDoubt::start || rises_too_briefly(fitted, verdict)) {
     trend.why = verdict.doubt == GrowthDoubt::start ? describe_start(fitted) : describe_short_series(fitted);
+    trend.moves = verdict.doubt == GrowthDoubt::start || rises_to_mention(fitted);
     return trend;
   }
   trend.leak = verdict.leak;
@@ -584,6 +586,7 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
     trend.curve = sample_curve(*verdict.chosen, fitted, std::nullopt);
   }
   trend.confidence = confidence_in(fitted, verdict, trend);
+  trend.release = release_words(fitted, trend);
   trend.why = describe_trend(fitted, verdict, trend);
   if (fitted.samples.counts_down) negate_remaining(trend);
   return trend;

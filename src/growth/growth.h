@@ -54,6 +54,8 @@ struct Trend {
   Stage working;                   ///< the stage that the other fields describe
   std::vector<Stage> stages;       ///< in order; a single working stage if nothing else was seen
   std::string why;                 ///< one line for people
+  std::string release;             ///< the part of it about memory that is free again at the end; "" if none is
+  bool moves = false;              ///< `shape` is too_short, but the values rise or fall
 };
 
 /// Inputs of the growth analysis besides the series.

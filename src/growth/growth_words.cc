@@ -162,7 +162,8 @@ std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   }
 }
 
-/// "released at second 33: back to 3.00 MiB"; "" if the series does not end that way.
+}  // namespace
+
 std::string release_words(const FittedSeries& fitted, const Trend& trend) {
   const auto release = std::find_if(trend.stages.rbegin(), trend.stages.rend(),
                                     [](const Stage& stage) { return stage.kind != StageKind::idle; });
@@ -172,10 +173,8 @@ std::string release_words(const FittedSeries& fitted, const Trend& trend) {
   return text;
 }
 
-}  // namespace
-
 std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
-  const std::string release = release_words(fitted, trend);
+  const std::string& release = trend.release;
   if (verdict.leak) return growth_words(fitted, verdict, trend) + (release.empty() ? "" : "; " + release);
   if (!release.empty()) return release;  // the level of the work, which the shape describes, is not that of the end
   return shape_words(fitted, verdict, trend) + doubt_words(fitted, verdict, trend);
@@ -187,13 +186,19 @@ std::string describe_start(const FittedSeries& fitted) {
                      place_text(fitted, fitted.samples.points.x.front()));
 }
 
+bool rises_to_mention(const FittedSeries& fitted) {
+  const Points& points = fitted.samples.points;
+  if (points.size() < limits::min_to_mention) return false;
+  const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
+  const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
+  return rises && first > 0 && (last >= limits::worth_mention * first || points.size() >= limits::min_values);
+}
+
 std::string describe_short_series(const FittedSeries& fitted) {
   const Points& points = fitted.samples.points;
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
-  const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
-  if (points.size() >= limits::min_to_mention && rises && first > 0 &&
-      (last >= limits::worth_mention * first || points.size() >= limits::min_values))
+  if (rises_to_mention(fitted))
     return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        100 * (last / first - 1), points.size());
   return fmt::format("{} values: too few for a trend", points.size());

@@ -27,5 +27,9 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
 std::string describe_start(const FittedSeries& fitted);
 /// The same for a series that is too short for a trend.
 std::string describe_short_series(const FittedSeries& fitted);
+/// Whether those words name a rise.
+bool rises_to_mention(const FittedSeries& fitted);
+/// "released at second 33: back to 3.00 MiB"; "" if the series does not end that way.
+std::string release_words(const FittedSeries& fitted, const Trend& trend);
 
 }  // namespace oomdoctor

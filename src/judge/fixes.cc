@@ -224,6 +224,7 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   out.saves_formula = rule.saves_formula;
   out.cost = rule.cost;
   out.diagnostic = rule.kind == FixKind::diagnostic;
+  out.outside = rule.kind == FixKind::outside;
   out.risk = rule.risk;
   out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need);
   out.if_not_already = fix.maybe_in_force || !fix.applies();

@@ -168,6 +168,8 @@ struct ReportTrend {
   std::optional<ReportForecast> forecast;
   std::optional<std::int64_t> capacity_bytes;  ///< of the memory that the series fills, if known; not in the JSON
   std::string why;
+  std::string release;                  ///< the part of it about memory that is free again at the end; in words only
+  bool moves = false;                   ///< `shape` is "too_short", but the values rise or fall; in words only
   std::string increment;                ///< the tensor that a step keeps, if the rate shows it; printed in words only
   std::vector<ReportStage> stages;      ///< in order; empty if there are too few values
   std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and the forecast; may be empty
@@ -248,6 +250,7 @@ struct ReportFix {
   std::vector<std::string> not_with;  ///< ids of fixes that exclude it
   std::string verify;                 ///< the check in the next run
   bool diagnostic = false;            ///< it provides information, and changes nothing in the next run; not in the JSON
+  bool outside = false;               ///< it asks for another machine, or for what is other people's; not in the JSON
   std::vector<std::string> facts;     ///< names of the facts that decided; not in the JSON
   std::vector<Location> locations;
 };

@@ -140,7 +140,7 @@ void add_failures(Page& page, const Report& report) {
 }
 
 /// Whether one value describes the whole series.
-bool is_level(const ReportSeries& of) { return of.trend.shape == "flat" && !is_released(of.trend); }
+bool is_level(const ReportSeries& of) { return of.trend.shape == "flat" && of.trend.release.empty(); }
 
 /// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values,
 /// and its peak if that is far above. The share of the memory follows, unless another line shows it.
@@ -189,8 +189,7 @@ void add_short_series(Page& page, const Report& report) {
   const auto order = sort_series(report);
   if (order.empty()) return;
   const ReportSeries& series = choose_series(report, order);
-  const bool says_movement = series.trend.why.starts_with("rises ") || series.trend.why.starts_with("falls ");
-  const bool is_too_short = series.trend.shape == "too_short" && !says_movement;
+  const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
   if (is_too_short && !is_single(series) && series.x_unit == "value")
     return;  // values without steps, of unknown origin
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));

@@ -30,6 +30,8 @@ std::string nothing_to_fix_words(const Report& report) {
 }
 
 std::vector<std::string> cost_parts(const ReportFix& fix) {
+  // What the program pays is not what the owner of a machine or of another process pays.
+  if (fix.outside && fix.cost == 0 && fix.risk == 0) return {};
   if (fix.cost == 0 && fix.risk == 0) return {std::string(free_words)};
   std::vector<std::string> parts;
   parts.emplace_back(cost_text(fix.cost));
@@ -125,9 +127,7 @@ const ReportSeries* find_growing_series(const Report& report) {
     return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
   };
   // Too few values for a verdict of growth, but they rise, so they are reported.
-  const auto rises = [](const ReportSeries& of) {
-    return of.trend.shape == "too_short" && of.x_unit == "step" && of.trend.why.starts_with("rises by");
-  };
+  const auto rises = [](const ReportSeries& of) { return of.trend.moves && of.x_unit == "step"; };
   auto found = std::find_if(report.series.begin(), report.series.end(), leaks);
   if (found == report.series.end()) found = std::find_if(report.series.begin(), report.series.end(), rises);
   return found == report.series.end() ? nullptr : &*found;

@@ -305,6 +305,8 @@ class Assembler {
                {},
                {},
                t.why,
+               t.release,
+               t.moves,
                {},
                {},
                {}};

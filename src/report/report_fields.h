@@ -201,7 +201,7 @@ void fields(auto& field, Is<ReportTrend> auto& of) {
              {.description = "candidates, lower is better"});
   field("forecast", of.forecast);
   field("why", of.why);
-  field.words_only(of.capacity_bytes, of.increment);
+  field.words_only(of.capacity_bytes, of.release, of.moves, of.increment);
   field("stages", of.stages,
         {.description = "what the run was doing, in order; the rest of the trend speaks of the working stage that it "
                         "ended in",
@@ -321,7 +321,7 @@ void fields(auto& field, Is<ReportFix> auto& of) {
   field("settings", of.settings);
   field("not_with", of.not_with);
   field("verify", of.verify, if_any);
-  field.words_only(of.diagnostic, of.facts);
+  field.words_only(of.diagnostic, of.outside, of.facts);
   field("locations", of.locations, if_any);
 }
 

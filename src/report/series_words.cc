@@ -102,10 +102,7 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
 }
 
 std::string trend_words(const ReportSeries& of) {
-  if (is_growth(of.trend)) {
-    const auto release = std::min(of.trend.why.find("; released at"), of.trend.why.size());
-    return growth_words(of) + of.trend.why.substr(release);
-  }
+  if (is_growth(of.trend)) return growth_words(of) + (of.trend.release.empty() ? "" : "; " + of.trend.release);
   return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 
@@ -161,12 +158,6 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
 
 bool is_growth(const ReportTrend& trend) {
   return trend.leak || ((trend.shape == "linear" || trend.shape == "accelerating") && trend.slope.low > 0);
-}
-
-bool is_released(const ReportTrend& trend) {
-  const auto last = std::find_if(trend.stages.rbegin(), trend.stages.rend(),
-                                 [](const ReportStage& stage) { return stage.kind != "idle"; });
-  return last != trend.stages.rend() && last->kind == "release";
 }
 
 bool is_single(const ReportSeries& of) { return of.n == 1; }

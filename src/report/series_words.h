@@ -42,8 +42,6 @@ std::string relation_words(const Report& report, const ReportSeries& growing);
 
 /// Whether the trend has a slope to print: growth, or a slope with an interval that excludes zero.
 bool is_growth(const ReportTrend& trend);
-/// Whether the memory was free again at the end.
-bool is_released(const ReportTrend& trend);
 /// Whether the series has one value only, and so no trend.
 bool is_single(const ReportSeries& of);
 /// Growing series first, then by number of values; without series that are zero throughout. Points into the report.
