@@ -199,6 +199,7 @@ void request(const Match& m, EventSink& sink) {
   // The device index follows the word "GPU", or its counterpart, near the start of the text.
   std::size_t gpu = text.npos;
   for (const std::string_view name : {"GPU", "NPU", "XPU", "MLU"}) gpu = std::min(gpu, text.find(name));
+  if (gpu < 4 && m[1].empty()) oom.agent = find_agent(text.substr(gpu, 3));  // the head of the message is cut off
   if (gpu < 4 && gpu + 3 < text.size()) {
     const char c = text[gpu + 3];
     if (is_digit(c))

@@ -60,7 +60,7 @@ TEST_CASE("a heap of Spark is set by Spark", "[judge][advice]") {
 TEST_CASE("a platform without CUDA gets no advice on CUDA", "[judge][advice]") {
   for (const char* sample :
        {"stories/mps", "torch_oom/mps_buffer", "torch_oom/mps_outside", "torch_oom/xpu", "torch_oom/npu",
-        "llama_cpp/metal", "llama_cpp/mlx", "xla/tpu", "circumstances/block_limit"}) {
+        "torch_oom/npu_without_head", "llama_cpp/metal", "llama_cpp/mlx", "xla/tpu", "circumstances/block_limit"}) {
     CAPTURE(sample);
     const std::string advice = advice_in(report_of(sample));
     for (const char* words : {"CUDA_", "torch.cuda", "einstalling CUDA", "nvidia-smi"})
