@@ -85,10 +85,4 @@ void systemd_oomd(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void unit(const Match&, EventSink& sink) {
-  Oom oom = daemon_failure("systemd");
-  oom.agent = Agent::kernel;
-  sink.oom(std::move(oom));
-}
-
 }  // namespace oomdoctor::parsers::daemons

@@ -19,33 +19,7 @@ Oom shared_memory_failure(std::string_view format, Agent agent = Agent::worker) 
   return oom;
 }
 
-void at_pid(EventSink& sink, std::string_view pid) {
-  Origin where;
-  where.pid = leading_integer(pid);
-  sink.at(where);
-}
-
 }  // namespace
-
-void killed(const Match& m, EventSink& sink) {
-  at_pid(sink, m[1]);
-  Oom oom = shared_memory_failure("dataloader-killed");
-  oom.kind = OomKind::host;
-  sink.oom(std::move(oom));
-}
-
-void bus_error(const Match& m, EventSink& sink) {
-  at_pid(sink, m[1]);
-  sink.oom(shared_memory_failure("dataloader-bus-error"));
-}
-
-/// The dying worker prints this itself, without its pid.
-void bus_hint(const Match&, EventSink& sink) { sink.oom(shared_memory_failure("bus-error-hint", Agent::signal)); }
-
-void tensor_file(const Match& m, EventSink& sink) {
-  at_pid(sink, m[1]);
-  sink.oom(shared_memory_failure("torch-file"));
-}
 
 /// Without a path in the message the frames above decide: only these modules write to /dev/shm.
 void no_space(const Match& m, EventSink& sink) {
@@ -64,14 +38,6 @@ void nccl(const Match& m, EventSink& sink) {
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}})
     if (m.has(i)) oom.request = read_size(m[i]);
   sink.oom(std::move(oom));
-}
-
-void emit_nccl_fallocate(const Match&, EventSink& sink) { sink.oom(shared_memory_failure("nccl-shm", Agent::library)); }
-
-/// The workers vanished without a message.
-void vanished(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body())) return;
-  sink.oom(host_oom(Agent::signal, "workers-gone", "pytorch"));
 }
 
 }  // namespace oomdoctor::parsers::dataloader

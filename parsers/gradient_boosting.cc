@@ -33,13 +33,4 @@ void xgboost(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void catboost(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("catboost");
-  read_request(std::string(m[1]) + "MiB", oom);
-  oom.free = read_bytes(m[2], "MiB");
-  sink.oom(std::move(oom));
-}
-
-void lightgbm(const Match&, EventSink& sink) { sink.oom(device_oom("lightgbm")); }
-
 }  // namespace oomdoctor::parsers::gradient_boosting

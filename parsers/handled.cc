@@ -54,6 +54,7 @@ void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = std::string(format);
+  if (format == "comfyui") oom.program = format;
   oom.caught = true;
   sink.oom(std::move(oom));
 }
@@ -94,26 +95,6 @@ void fairseq_exception(const Match& m, EventSink& sink) {
 void fairseq_skipping(const Match& m, EventSink& sink) {
   if (find_before(m.cursor, 2, "ran out of memory with exception") && !find_after(m.cursor, 2, "Traceback (most"))
     sink.remark("handled/skipped");
-}
-
-void preempted(const Match&, EventSink& sink) {
-  Oom oom;
-  oom.kind = OomKind::pool;
-  oom.agent = Agent::serving;
-  oom.framework = "vllm";
-  oom.message_format = "vllm-preemption";
-  oom.caught = true;
-  sink.oom(std::move(oom));
-}
-
-void retracted(const Match&, EventSink& sink) {
-  Oom oom;
-  oom.kind = OomKind::pool;
-  oom.agent = Agent::serving;
-  oom.framework = "sglang";
-  oom.message_format = "sglang-retract";
-  oom.caught = true;
-  sink.oom(std::move(oom));
 }
 
 }  // namespace oomdoctor::parsers::handled

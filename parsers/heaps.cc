@@ -8,13 +8,14 @@
 // no heap can contain. V8's "MB" is 2^20 bytes.
 #include "parse/context.h"
 #include "parse/parser.h"
-#include "parse/sizes.h"
 
 namespace oomdoctor::parsers::heaps {
 namespace {
 
 Oom heap_failure(std::string_view format, std::string_view framework) {
-  return host_oom(Agent::cpu_allocator, format, framework);
+  Oom oom = host_oom(Agent::cpu_allocator, format, framework);
+  oom.traits = {OomTrait::heap};
+  return oom;
 }
 
 }  // namespace
@@ -28,13 +29,6 @@ void java(const Match& m, EventSink& sink) {
                         "jvm"));
 }
 
-/// Spark requested execution memory, which is a share of the heap.
-void spark(const Match& m, EventSink& sink) {
-  Oom oom = heap_failure("java-heap", "jvm");
-  oom.request = read_size(m[1]);
-  sink.oom(std::move(oom));
-}
-
 /// Reads the live heap from the last collection above: "Mark-Compact 2047.0 (2085.0) -> 2046.8 (2084.0) MB" is the heap
 /// before and after it.
 void javascript(const Match& m, EventSink& sink) {
@@ -46,13 +40,6 @@ void javascript(const Match& m, EventSink& sink) {
     oom.process = read_bytes(after.substr(0, after.find(' ')), "MiB");
     return false;
   });
-  sink.oom(std::move(oom));
-}
-
-/// The operating system refused memory to the runtime itself.
-void java_native(const Match& m, EventSink& sink) {
-  Oom oom = heap_failure("java-native", "jvm");
-  oom.request = read_size(m[1]);
   sink.oom(std::move(oom));
 }
 

@@ -19,12 +19,6 @@ void emit(const Match& m, EventSink& sink, Oom oom) {
   sink.oom(std::move(oom));
 }
 
-void sized(const Match& m, EventSink& sink, std::string_view format) {
-  Oom oom = allocation_failure(format);
-  read_request(m[1], oom);
-  emit(m, sink, std::move(oom));
-}
-
 }  // namespace
 
 /// "not enough memory" is the wording of the build for Windows.
@@ -32,12 +26,6 @@ void torch(const Match& m, EventSink& sink) {
   if (m[1] == "notenoughmemory") sink.setting("system", "Windows");
   Oom oom = allocation_failure("torch-cpu", "pytorch");
   read_request(m[2], oom);
-  sink.oom(std::move(oom));
-}
-
-void numpy(const Match& m, EventSink& sink) {
-  Oom oom = allocation_failure("numpy");
-  read_request(m[1], oom);
   sink.oom(std::move(oom));
 }
 
@@ -49,42 +37,17 @@ void python(const Match& m, EventSink& sink) {
     emit(m, sink, allocation_failure("memory-error"));
 }
 
-void errno_12(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body())) return;
-  sink.remark("host/overcommit");
-  sink.oom(allocation_failure("errno-12"));
-}
-
-/// The whole file is to be mapped at once. A mapping needs address space and committed memory, not pages in use.
-void mapping(const Match& m, EventSink& sink) {
-  sink.remark("host/overcommit");
-  Oom oom = allocation_failure("mapping", "pytorch");
-  oom.request = read_size(m[1]);
-  sink.oom(std::move(oom));
-}
-
-/// Before 1.4 the message contains only the error number: 12 is ENOMEM.
-void emit_memalign(const Match&, EventSink& sink) { sink.oom(allocation_failure("torch-cpu", "pytorch")); }
 void emit_ggml(const Match& m, EventSink& sink) {
   Oom oom = allocation_failure("ggml", "llama.cpp");
   oom.request = read_bytes(m[1].substr(0, m[1].find_first_of(" M")), "MB");
   sink.oom(std::move(oom));
 }
-void emit_ggml_buffer(const Match& m, EventSink& sink) {
-  Oom oom = allocation_failure("ggml", "llama.cpp");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-void emit_paddle(const Match& m, EventSink& sink) {
-  Oom oom = allocation_failure("paddle", "paddle");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-void emit_mxnet(const Match&, EventSink& sink) { sink.oom(allocation_failure("mxnet", "mxnet")); }
 /// Windows: the commit limit (RAM and page file) is exhausted. Windows translates the words but not the number.
 void emit_page_file(const Match& m, EventSink& sink) {
   sink.setting("system", "Windows");
-  emit(m, sink, allocation_failure("winerror-1455"));
+  Oom oom = allocation_failure("winerror-1455");
+  oom.traits = {OomTrait::windows};
+  emit(m, sink, std::move(oom));
 }
 /// R for Windows (before 4.2) prints its own limit, memory.limit(), in the warnings below the error. Its "Mb" is 2^20
 /// bytes.
@@ -102,12 +65,5 @@ void r_vector(const Match& m, EventSink& sink) {
   });
   emit(m, sink, std::move(oom));
 }
-void emit_numpy_shape(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("numpy")); }
-void emit_bad_alloc(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("bad-alloc")); }
-void emit_lightgbm(const Match&, EventSink& sink) { sink.oom(allocation_failure("bad-alloc", "lightgbm")); }
-void emit_arrow(const Match& m, EventSink& sink) { sized(m, sink, "arrow"); }
-void emit_rust(const Match& m, EventSink& sink) { sized(m, sink, "rust"); }
-void emit_opencv(const Match& m, EventSink& sink) { sized(m, sink, "opencv"); }
-void emit_pandas(const Match& m, EventSink& sink) { emit(m, sink, allocation_failure("pandas")); }
 
 }  // namespace oomdoctor::parsers::host_allocation

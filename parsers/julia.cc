@@ -68,13 +68,6 @@ void emit_refusal(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void emit_retry(const Match&, EventSink& sink) {
-  Oom oom = device_oom("julia");
-  oom.message_format = "julia-retry";
-  oom.caught = true;
-  sink.oom(std::move(oom));
-}
-
 void status(const Match& m, EventSink& sink) {
   if (is_part_of_failure(m.cursor)) return;
   emit(m[1], Metric::used, sink);

@@ -73,6 +73,11 @@ bool is_group_kill(const Match& m) {
                  {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"});
 }
 
+void set_some_nodes(Oom& oom) {
+  oom.message_format = "oom-killer-nodes";
+  oom.traits = {OomTrait::some_nodes};
+}
+
 void emit_victim(EventSink& sink, Agent agent, std::string_view pid, std::string_view name, Oom oom = {}) {
   oom.kind = OomKind::host;
   oom.agent = agent;
@@ -175,7 +180,7 @@ void killed(const Match& m, EventSink& sink) {
   Oom oom;
   oom.process = non_file_memory(m);
   const bool of_group = is_group_kill(m);
-  if (!of_group && on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
+  if (!of_group && on_some_nodes(m.cursor)) set_some_nodes(oom);
   if (of_group) oom.limit = find_group_limit(m.cursor);
   if (oom.limit)
     oom.others = find_other_processes(m.cursor, leading_integer(m[1]), memory_with_files(m), oom.limit->count);
@@ -193,7 +198,7 @@ void announced(const Match& m, EventSink& sink) {
 /// The form for a truncated line without the victim's numbers.
 void killed_short(const Match& m, EventSink& sink) {
   Oom oom;
-  if (on_some_nodes(m.cursor)) oom.message_format = "oom-killer-nodes";
+  if (on_some_nodes(m.cursor)) set_some_nodes(oom);
   if (m[1].starts_with("Memory")) oom.limit = find_group_limit(m.cursor);
   emit_victim(sink, m[1].starts_with("Memory") ? Agent::cgroup : Agent::kernel, m[2], m[3], std::move(oom));
 }
@@ -201,7 +206,7 @@ void killed_short(const Match& m, EventSink& sink) {
 void summary(const Match& m, EventSink& sink) {
   static constexpr std::string_view label = "oom_memcg=";
   Oom oom;
-  if (m[1] == "CPUSET" || m[1] == "MEMORY") oom.message_format = "oom-killer-nodes";
+  if (m[1] == "CPUSET" || m[1] == "MEMORY") set_some_nodes(oom);
   if (const std::size_t at = m[0].find(label); at != std::string_view::npos) {
     const std::string_view path = m[0].substr(at + label.size());
     emit_manager(path.substr(0, path.find(',')), sink);

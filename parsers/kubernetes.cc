@@ -44,21 +44,9 @@ void reason(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void status(const Match&, EventSink& sink) {
-  Oom oom = kubernetes_failure("oomkilled");
-  oom.described = true;
-  sink.oom(std::move(oom));
-}
-
-void inspect(const Match&, EventSink& sink) {
-  Oom oom = kubernetes_failure("docker-inspect");
-  oom.agent = Agent::cgroup;
-  oom.described = true;
-  sink.oom(std::move(oom));
-}
-
 void evicted(const Match& m, EventSink& sink) {
   Oom oom = kubernetes_failure("evicted");
+  oom.traits = {OomTrait::evicted};
   if (m.has(1)) oom.free = parse_quantity(m[1]);
   if (m.has(3)) {
     oom.process_name = std::string(m[2]);
@@ -72,16 +60,6 @@ void shm_volume(const Match& m, EventSink& sink) {
   Oom oom = kubernetes_failure("shm-volume");
   oom.kind = OomKind::shared_memory;
   oom.limit = parse_quantity(m[1]);
-  sink.oom(std::move(oom));
-}
-
-void system_oom(const Match& m, EventSink& sink) {
-  Oom oom = kubernetes_failure("system-oom");
-  oom.agent = Agent::kernel;
-  oom.process_name = std::string(m[1]);
-  Origin where;
-  where.pid = leading_integer(m[2]);
-  sink.at(where);
   sink.oom(std::move(oom));
 }
 

@@ -12,18 +12,7 @@ namespace {
 
 std::string with_mebibytes(std::string_view number) { return std::string(number) + "MiB"; }
 
-/// A failure without numbers, unless the line is program text.
-void emit_bare(const Match& m, EventSink& sink, std::string_view framework) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(device_oom(framework));
-}
-
 }  // namespace
-
-void requested(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("llama.cpp");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
 
 /// mxnet, ggml and others print the same words. Only ggml adds size and device.
 void cuda_malloc(const Match& m, EventSink& sink) {
@@ -35,37 +24,6 @@ void cuda_malloc(const Match& m, EventSink& sink) {
     sink.at(where);
   }
   if (!is_program_text(m.cursor.line().body())) sink.oom(std::move(oom));
-}
-
-/// "allocating 4096.00 MiB on device 0: aclrtMalloc failed: …": Huawei's NPUs. Huawei's own words for the reason
-/// follow.
-void cann(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("llama.cpp");
-  read_request(with_mebibytes(m[1]), oom);
-  Origin where;
-  where.device = static_cast<int>(leading_integer(m[2]));
-  sink.at(where);
-  sink.oom(std::move(oom));
-}
-
-void metal_size(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("metal");
-  read_request(with_mebibytes(m[1]), oom);
-  sink.oom(std::move(oom));
-}
-
-void mlx_request(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("mlx");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
-/// The loader's last message. It is the report only if the backend's line with the size is missing.
-void no_buffer(const Match& m, EventSink& sink) {
-  if (!is_near(m.cursor, 8, 0,
-               {"cudaMalloc failed", "buffer of size", "memory allocation of size", "aclrtMalloc failed",
-                "Bytes of memory on device", "failed to allocate buffer, size"}))
-    emit_bare(m, sink, "llama.cpp");
 }
 
 /// llama.cpp creates a context that did not fit a second time, without copies for pipeline parallelism. A failure
@@ -82,26 +40,5 @@ void backoff(const Match& m, EventSink& sink) {
   static constexpr int max_lines_of_attempts = 100;
   if (!find_after(m.cursor, max_lines_of_attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
 }
-
-/// Without pinned memory llama.cpp uses ordinary memory for the buffer, so the run continues.
-void pinned(const Match& m, EventSink& sink) {
-  Oom oom = host_oom(Agent::cpu_allocator, "pinned-host", "llama.cpp");
-  read_request(with_mebibytes(m[1]), oom);
-  oom.caught = true;
-  sink.oom(std::move(oom));
-}
-
-void metal_buffer(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("mlx");
-  read_request(m[1], oom);
-  oom.limit = read_size(m[2]);
-  sink.oom(std::move(oom));
-}
-
-void emit_metal(const Match& m, EventSink& sink) { emit_bare(m, sink, "metal"); }
-void emit_vulkan(const Match& m, EventSink& sink) {
-  if (!is_near(m.cursor, 3, 0, {"memory allocation of size"})) emit_bare(m, sink, "llama.cpp");
-}
-void emit_ggml_error(const Match& m, EventSink& sink) { emit_bare(m, sink, "cuda"); }
 
 }  // namespace oomdoctor::parsers::llama_cpp

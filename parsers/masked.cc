@@ -102,15 +102,6 @@ void nccl_calloc(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void triton(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body())) return;
-  Oom oom;
-  oom.agent = Agent::driver;
-  oom.framework = "pytorch";
-  oom.message_format = "triton";
-  sink.oom(std::move(oom));
-}
-
 void kernel_shared_memory(const Match& m, EventSink& sink) {
   sink.remark("kernel/shared_memory", static_cast<double>(leading_integer(m[1])));
 }

@@ -4,7 +4,6 @@
 // do so too. The maximum size of one allocation is not a capacity, so it is not read.
 #include "parse/context.h"
 #include "parse/parser.h"
-#include "parse/sizes.h"
 
 namespace oomdoctor::parsers::opencl {
 namespace {
@@ -15,20 +14,6 @@ bool is_already_reported(const Match& m) {
 }
 
 }  // namespace
-
-void openvino(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("openvino");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
-void opencl(const Match& m, EventSink& sink) {
-  if (!is_already_reported(m)) sink.oom(device_oom("opencl"));
-}
-
-void level_zero(const Match& m, EventSink& sink) {
-  if (!is_already_reported(m)) sink.oom(device_oom("level-zero"));
-}
 
 void out_of_resources(const Match& m, EventSink& sink) {
   if (is_already_reported(m)) return;

@@ -41,6 +41,7 @@ void emit_kill(const Match& m, bool described, EventSink& sink) {
   sink.exit({std::nullopt, 9, described});
   if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;
   Oom oom = host_oom(Agent::signal, "sigkill");
+  oom.traits = {OomTrait::sigkill};
   oom.described = described;
   sink.oom(std::move(oom));
 }

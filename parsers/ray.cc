@@ -11,7 +11,11 @@
 namespace oomdoctor::parsers::ray {
 namespace {
 
-Oom ray_failure(std::string_view format) { return host_oom(Agent::scheduler, format); }
+Oom ray_failure() {
+  Oom oom = host_oom(Agent::scheduler, "ray");
+  oom.traits = {OomTrait::whole_node};
+  return oom;
+}
 
 /// Sets the node's total and free memory from "28.50GB / 30.00GB".
 void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
@@ -57,7 +61,7 @@ std::string find_largest_user(const Cursor& cursor) {
 /// Parses "where the task (…, name=f, pid=1, memory used=9.01GB) was running was 28.50GB / 30.00GB (0.95)".
 void killed(const Match& m, EventSink& sink) {
   constexpr std::size_t max_name_length = 64;
-  Oom oom = ray_failure("ray");
+  Oom oom = ray_failure();
   const std::string_view text = m.after().substr(0, 1200);
   oom.process = size_after(text, "memoryused=");
   if (const auto name = between(text, "name=", ",pid="); name.size() <= max_name_length)
@@ -76,34 +80,16 @@ void killed(const Match& m, EventSink& sink) {
 
 /// The form before 2.0: "(61.02 / 64.0 GB)".
 void old_monitor(const Match& m, EventSink& sink) {
-  Oom oom = ray_failure("ray");
+  Oom oom = ray_failure();
   set_node(oom, read_bytes(m[1], "GB"), read_bytes(m[2], "GB"));
   sink.oom(std::move(oom));
 }
 
 void raylet(const Match& m, EventSink& sink) {
-  Oom oom = ray_failure("ray");
+  Oom oom = ray_failure();
   set_node(oom, read_size(m[1]), read_size(m[2]));
   oom.process_name = std::string(m[3]);
   sink.oom(std::move(oom));
-}
-
-void workers(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(ray_failure("ray"));
-}
-
-/// The object store has its own limit. The host did not reach a limit, and nothing was killed.
-void object_store(const Match& m, EventSink& sink) {
-  Oom oom = ray_failure("ray-object-store");
-  oom.kind = OomKind::shared_memory;
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
-/// The worker died without a message. Ray itself lists the kernel's OOM killer among the possible reasons.
-void vanished(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body())) return;
-  sink.oom(host_oom(Agent::signal, "ray-worker-died", "ray"));
 }
 
 }  // namespace oomdoctor::parsers::ray

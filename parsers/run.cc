@@ -61,7 +61,10 @@ void emit_reading(EventSink& sink, Metric metric, std::string_view label, std::o
 void emit_kill(const Match& m, EventSink& sink) {
   constexpr int most_lines = 12;  // of ours, before the last one
   const std::string words = std::string(m[1]) + ": memory was not short";
-  if (!is_near(m.cursor, most_lines, 0, {words})) sink.oom(host_oom(Agent::signal, "sigkill"));
+  if (is_near(m.cursor, most_lines, 0, {words})) return;
+  Oom oom = host_oom(Agent::signal, "sigkill");
+  oom.traits = {OomTrait::sigkill};
+  sink.oom(std::move(oom));
 }
 
 }  // namespace

@@ -16,15 +16,13 @@ namespace {
 
 Oom scheduler_failure(std::string_view format) { return host_oom(Agent::scheduler, format); }
 
-void emit_usage(EventSink& sink, std::string_view format, std::string_view used, std::string_view limit) {
-  Oom oom = scheduler_failure(format);
+/// The format of a limit on address space has the suffix "-virtual".
+void emit_usage(EventSink& sink, std::string format, bool is_virtual, std::string_view used, std::string_view limit) {
+  Oom oom = scheduler_failure(is_virtual ? format + "-virtual" : format);
+  if (is_virtual) oom.traits = {OomTrait::virtual_limit};
   if (!used.empty()) oom.process = read_size(used);
   if (!limit.empty()) oom.limit = read_size(limit);
   sink.oom(std::move(oom));
-}
-
-void without_numbers(const Match& m, EventSink& sink, std::string_view format) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(scheduler_failure(format));
 }
 
 }  // namespace
@@ -46,8 +44,8 @@ void pbs(const Match& m, EventSink& sink) {
   const std::string used = dense(m[2]), limit = dense(m[3]);
   // Torque prints bytes without a unit. If only one of the numbers has a unit, the console truncated the line.
   const bool whole = used.ends_with('b') == limit.ends_with('b');
-  emit_usage(sink, m[1].find("vmem") == std::string_view::npos ? "pbs" : "pbs-virtual", whole ? used : "",
-             whole ? limit : "");
+  const bool is_virtual = m[1].find("vmem") != std::string_view::npos;
+  emit_usage(sink, "pbs", is_virtual, whole ? used : "", whole ? limit : "");
 }
 
 /// Torque's mail contains the usage of each resource, but not which resource exceeded its limit.
@@ -60,38 +58,12 @@ void torque(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void moab(const Match& m, EventSink& sink) {
-  Oom oom = scheduler_failure("moab");
-  oom.process = read_bytes(m[1], "MiB");
-  oom.limit = read_bytes(m[2], "MiB");
-  sink.oom(std::move(oom));
-}
-
 /// h_vmem and s_vmem limit address space.
 void grid_engine(const Match& m, EventSink& sink) {
-  emit_usage(sink, m[1].ends_with("vmem") ? "grid-engine-virtual" : "grid-engine", m[2], m[3]);
+  emit_usage(sink, "grid-engine", m[1].ends_with("vmem"), m[2], m[3]);
 }
 
-/// The last measured usage is older than the moment when the job reached the limit. So only a peak is read as usage.
-void condor(const Match& m, EventSink& sink) {
-  Oom oom = scheduler_failure("htcondor");
-  oom.limit = read_bytes(m[1], "MiB");
-  if (m.has(2)) oom.process = read_bytes(m[2], "MiB");
-  sink.oom(std::move(oom));
-}
-
-void condor_docker(const Match& m, EventSink& sink) {
-  Oom oom = scheduler_failure("htcondor");
-  oom.limit = read_bytes(m[1], "MiB");
-  sink.oom(std::move(oom));
-}
-
-void yarn(const Match& m, EventSink& sink) {
-  emit_usage(sink, m[3] == "virtual" ? "yarn-virtual" : "yarn", m[1], m[2]);
-}
-
-void yarn_node(const Match& m, EventSink& sink) { emit_usage(sink, "yarn", m[1], m[2]); }
-void yarn_virtual(const Match& m, EventSink& sink) { emit_usage(sink, "yarn-virtual", m[1], m[2]); }
+void yarn(const Match& m, EventSink& sink) { emit_usage(sink, "yarn", m[3] == "virtual", m[1], m[2]); }
 
 /// The node's monitor prints this every three seconds for each container. The first process's id distinguishes the
 /// containers.
@@ -119,12 +91,10 @@ void flux(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void emit_notebook(const Match& m, EventSink& sink) { without_numbers(m, sink, "notebook"); }
-void emit_aws_batch(const Match& m, EventSink& sink) { without_numbers(m, sink, "aws-batch"); }
-
 /// The mail contains the job's peak some lines above.
 void emit_grid_engine_epilog(const Match& m, EventSink& sink) {
-  Oom oom = host_oom(Agent::scheduler, "grid-engine-virtual");
+  Oom oom = scheduler_failure("grid-engine-virtual");
+  oom.traits = {OomTrait::virtual_limit};
   static constexpr std::string_view label = "Max vmem";
   if (const auto line = find_before(m.cursor, 12, label)) {
     const std::string_view value = trimmed(std::string_view(line->text).substr(line->text.find('=') + 1));

@@ -5,7 +5,6 @@
 #include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
-#include "parse/sizes.h"
 
 namespace oomdoctor::parsers::serving {
 namespace {
@@ -40,27 +39,8 @@ std::optional<Bytes> find_cache_memory(const Cursor& cursor) {
 void no_blocks(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   Oom oom = pool_failure("vllm", "vllm-no-blocks");
+  oom.traits = {OomTrait::no_cache_blocks};
   oom.free = find_cache_memory(m.cursor);
-  sink.oom(std::move(oom));
-}
-
-void cache_needed(const Match& m, EventSink& sink) {
-  Oom oom = pool_failure("vllm", "vllm-kv-cache");
-  oom.request = parse_gib(m[1]);
-  oom.limit = parse_gib(m[2]);
-  sink.oom(std::move(oom));
-}
-
-void max_length(const Match&, EventSink& sink) { sink.oom(pool_failure("vllm", "vllm-max-length")); }
-
-void free_memory(const Match& m, EventSink& sink) {
-  Oom oom = pool_failure("vllm", "vllm-free-memory");
-  oom.free = parse_gib(m[2]);
-  oom.capacity = parse_gib(m[3]);
-  oom.limit = parse_gib(m[4]);
-  Origin where;
-  if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
-  sink.at(where);
   sink.oom(std::move(oom));
 }
 
@@ -68,33 +48,9 @@ void free_memory(const Match& m, EventSink& sink) {
 /// a warning.
 void unbalanced(const Match& m, EventSink& sink) {
   Oom oom = pool_failure("sglang", "sglang-unbalanced");
+  oom.traits = {OomTrait::free_target};
   oom.caught = m[1].empty();
   oom.free = parse_gib(m[2]);
-  sink.oom(std::move(oom));
-}
-
-void sglang_static(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(pool_failure("sglang", "sglang-mem-fraction"));
-}
-void sglang_prefill(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(pool_failure("sglang", "sglang-prefill"));
-}
-/// Rows for concurrent requests. Their number is fixed at the start and does not depend on free memory.
-void sglang_requests(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.oom(pool_failure("sglang", "sglang-request-rows"));
-}
-
-/// FlashInfer takes its arrays from one workspace of a size that the engine chose.
-void workspace(const Match& m, EventSink& sink) {
-  Oom oom = pool_failure("flashinfer", "flashinfer-workspace");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
-/// The trial run with the largest prompt failed before the cache existed.
-void tgi(const Match&, EventSink& sink) {
-  Oom oom = pool_failure("text-generation-inference", "tgi-prefill");
-  oom.kind = OomKind::device;
   sink.oom(std::move(oom));
 }
 
@@ -114,14 +70,6 @@ void executor(const Match& m, EventSink& sink) {
     if (left) oom.free = parse_gib(*left), sink.claim_through(line.number);
     return !left;
   });
-  sink.oom(std::move(oom));
-}
-
-void ollama(const Match& m, EventSink& sink) {
-  Oom oom = pool_failure("ollama", "ollama-system");
-  oom.kind = OomKind::host;
-  oom.request = parse_gib(m[1]);
-  oom.free = parse_gib(m[2]);
   sink.oom(std::move(oom));
 }
 

@@ -39,9 +39,6 @@ std::string_view find_cell(const Line& header, std::string_view rules, std::stri
 
 }  // namespace
 
-void oom_event(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-oom-kill")); }
-void task(const Match&, EventSink& sink) { sink.oom(slurm_failure("slurm-task")); }
-
 /// Other programs also print an unabbreviated state. The line is a row only if an exit code follows or a sacct header
 /// is above.
 void row(const Match& m, EventSink& sink) {
@@ -50,6 +47,7 @@ void row(const Match& m, EventSink& sink) {
   const bool cut = m[1].ends_with('+');
   if (!cut && !m.has(2) && !header) return;
   Oom oom = slurm_failure("slurm-state");
+  oom.traits = {OomTrait::sampled};
   if (header) {
     const auto rules = find_before(m.cursor, max_rows, "---");
     const std::string_view below = rules ? rules->text : std::string_view{};
@@ -65,6 +63,7 @@ void row(const Match& m, EventSink& sink) {
 /// as KiB they would be 1 TiB or more.
 void over_limit(const Match& m, EventSink& sink) {
   Oom oom = slurm_failure(m.has(1) ? "slurm-virtual" : "slurm-limit");
+  if (m.has(1)) oom.traits = {OomTrait::virtual_limit};
   const i64 used = leading_integer(m[2]), limit = leading_integer(m[3]);
   const i64 unit = limit >= GiB ? 1 : KiB;
   oom.process = Bytes{used * unit, 0};
@@ -87,6 +86,7 @@ void task_killed(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
   if (is_near(m.cursor, 20, 10, {"CANCELLED AT", "TIME LIMIT", "forcing job termination", "Force Terminated"})) return;
   Oom oom = slurm_failure("sigkill");
+  oom.traits = {OomTrait::sigkill};
   oom.agent = Agent::signal;
   sink.oom(std::move(oom));
 }
@@ -94,6 +94,7 @@ void task_killed(const Match& m, EventSink& sink) {
 /// Reads the numbers of the report around the state line. Each is on a separate line.
 void report(const Match& m, EventSink& sink) {
   Oom oom = slurm_failure("slurm-state");
+  oom.traits = {OomTrait::sampled};
   const auto read = [&](const Line& line) {
     const std::string_view text = line.text;
     const std::size_t colon = text.find(':');

@@ -54,6 +54,7 @@ void emit(const Match& m, EventSink& sink) {
   oom.kind = kind;
   oom.agent = guess_agent(statement, kind, line);
   oom.message_format = "general";
+  oom.traits = {OomTrait::prose};
   oom.request = statement.asked;
   oom.free = statement.free;
   oom.process = statement.used;

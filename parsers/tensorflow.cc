@@ -273,13 +273,6 @@ void malloc_async(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// A copy to the GPU found no memory. TensorFlow reports it only in this form.
-void destination(const Match&, EventSink& sink) {
-  Oom oom = tf_failure(Agent::library, "Dst tensor is not initialized");
-  oom.kind = OomKind::masked;
-  sink.oom(std::move(oom));
-}
-
 /// The printed dict of tf.config.experimental.get_memory_info: bytes of one device.
 void memory_info(const Match& m, EventSink& sink) {
   device_memory(m, parse_number(m[1]), parse_number(m[2]), 1, "bytes", sink);
@@ -291,13 +284,6 @@ void memory_details(const Match& m, EventSink& sink) {
   device_memory(m, parse_number(m[1]) * gib, parse_number(m[2]) * gib, gib / 1e4, "gb", sink);
 }
 
-/// TensorFlow before 1.0 does not name the allocator.
-void old_message(const Match& m, EventSink& sink) {
-  Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
 void driver(const Match& m, EventSink& sink) {
   // The pool tried to grow for an algorithm that its caller can do without.
   if (is_near(m.cursor, 3, 0, {"caller indicates that this is not a failure"})) return;
@@ -306,6 +292,7 @@ void driver(const Match& m, EventSink& sink) {
 
 void pinned(const Match& m, EventSink& sink) {
   Oom oom = tf_failure(Agent::cpu_allocator, "pinned-host");
+  oom.traits = {OomTrait::pinned};
   oom.kind = OomKind::host;
   emit_refusal(m, refused_bytes(m.text), sink, std::move(oom));
 }

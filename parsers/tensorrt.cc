@@ -64,12 +64,6 @@ void cache(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-void emit_refusal(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("tensorrt");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
 /// Reports the error code of a call, which may repeat. If the builder made the request, a line with the size follows
 /// within 8 lines and is the report.
 void code(const Match& m, EventSink& sink) {

@@ -270,14 +270,6 @@ void mps(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The driver's library failed while the allocator composed its report: out of memory without numbers.
-void nvml_assert(const Match&, EventSink& sink) {
-  Oom oom;
-  oom.framework = "pytorch";
-  oom.message_format = "torch-nvml-assert";
-  sink.oom(std::move(oom));
-}
-
 /// PyTorch and ggml print the same words. ggml names the device on the next line: "  current device: 0, in function …".
 void driver_error(const Match& m, EventSink& sink) {
   Oom oom;

@@ -67,34 +67,6 @@ void gpu(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void hbm(const Match& m, EventSink& sink) {
-  Oom oom = xla_failure("xla-tpu");
-  read_request(m[1], oom);
-  oom.limit = read_size(m[2]);
-  sink.oom(std::move(oom));
-}
-
-/// Vector memory on the chip, which the compiler assigns. The block of a kernel is too large for it, never a batch.
-void vmem(const Match& m, EventSink& sink) {
-  Oom oom = xla_failure("xla-vmem");
-  read_request(m[1], oom);
-  oom.limit = read_size(m[2]);
-  sink.oom(std::move(oom));
-}
-
-void tpu_runtime(const Match& m, EventSink& sink) {
-  Oom oom = xla_failure("xla-tpu");
-  read_request(m[1], oom);
-  oom.free = read_size(m[2]);
-  sink.oom(std::move(oom));
-}
-
-void emit_constant(const Match& m, EventSink& sink) {
-  Oom oom = xla_failure("xla-gpu");
-  read_request(m[1], oom);
-  sink.oom(std::move(oom));
-}
-
 /// device.memory_stats(): a dict in bytes. The peak counts from the start of the process.
 void memory_stats(const Match& m, EventSink& sink) {
   const std::optional<double> step = read_freeform(m.text).step;

@@ -136,13 +136,16 @@ std::string initializer(const LineFormat& format) {
          text_member("source", format.source) + text_member("regex", format.regex);
 }
 
+/// A named enumerator as the source writes it.
+template <class Enum>
+std::string enumerator(const char* type, Enum value) {
+  return "static_cast<" + std::string(type) + ">(" + std::to_string(static_cast<int>(value)) + ')';
+}
+
 std::string initializer(const SettingFormat& format) {
-  const auto number = [](const char* type, auto value) {
-    return "static_cast<" + std::string(type) + ">(" + std::to_string(static_cast<int>(value)) + ')';
-  };
   return text_member("name", format.name) + text_member("setting", format.setting) +
-         member("type", number("SettingType", format.type)) +
-         member("spelling", number("SettingSpelling", format.spelling)) + text_member("value", format.value) +
+         member("type", enumerator("SettingType", format.type)) +
+         member("spelling", enumerator("SettingSpelling", format.spelling)) + text_member("value", format.value) +
          text_member("unit", format.unit) + text_member("anchor", format.anchor) +
          text_member("second_anchor", format.second_anchor) + text_member("regex", format.regex) +
          text_member("example", format.example) + text_member("source", format.source);
@@ -172,12 +175,40 @@ class DeclaredFunctions {
   std::set<std::string> declarations_;
 };
 
-std::string initializer(const MessageFormat& format, const std::string& anchors, DeclaredFunctions& functions) {
+std::string initializer(const OomTemplate& as) {
+  std::string traits, sizes, words;
+  for (const auto& trait : as.traits)
+    if (trait) traits += enumerator("OomTrait", *trait) + ", ";
+  for (const OomTemplate::PrintedSize& size : as.sizes) {
+    if (size.group == 0) continue;
+    const auto of =
+        std::find_if(oom_sizes.begin(), oom_sizes.end(), [&](const OomSize& s) { return s.field == size.field; });
+    sizes += "{&Oom::" + std::string(of->name) + ", " + std::to_string(size.group) + ", " + literal(size.unit) + "}, ";
+  }
+  for (const std::string_view word : as.unless_near)
+    if (!word.empty()) words += literal(word) + ", ";
+  const auto array = [](const char* name, const std::string& items) {
+    return items.empty() ? "" : member(name, "{{" + items + "}}");
+  };
+  const auto number = [](const char* name, auto value) {
+    return value == 0 ? "" : member(name, std::to_string(value));
+  };
+  return member("kind", enumerator("OomKind", as.kind)) + member("agent", enumerator("Agent", as.agent)) +
+         text_member("framework", as.framework) + text_member("format", as.format) +
+         text_member("program", as.program) + array("traits", traits) + array("sizes", sizes) +
+         number("device", as.device) + number("pid", as.pid) + number("process_name", as.process_name) +
+         flag_member("caught", as.caught) + flag_member("described", as.described) +
+         flag_member("not_in_code", as.not_in_code) + number("back", as.back) + number("ahead", as.ahead) +
+         array("unless_near", words) + text_member("remark", as.remark);
+}
+
+std::string initializer(const MessageFormat& format, const std::string& anchors, const std::string& oom,
+                        DeclaredFunctions& functions) {
   const Pattern& p = format.pattern;
   return text_member("name", p.name) + text_member("anchor", p.anchor) + text_member("second_anchor", p.second_anchor) +
          member("more_anchors", anchors) + text_member("regex", p.regex) +
          (p.reach == Reach::message ? member("reach", "Reach::message") : "") + text_member("example", p.example) +
-         member("emit", functions.use(format.emit, "void", "(const Match&, EventSink&)")) +
+         member("emit", functions.use(format.emit, "void", "(const Match&, EventSink&)")) + member("oom", oom) +
          text_member("remark", p.remark) + flag_member("fallback", p.fallback) + flag_member("fold_case", p.fold_case) +
          member("accepts", functions.use(format.accepts, "bool", "(std::string_view)")) +
          member("accepts_parsed", functions.use(format.accepts_parsed, "bool", "(const FreeformLine&)")) +
@@ -213,13 +244,19 @@ struct FamilySource {
 FamilySource make_source(const std::string& name, const Family& family) {
   DeclaredFunctions functions(name);
   FamilySource source;
-  std::string patterns, formats, settings, tables;
+  std::string patterns, ooms, formats, settings, tables;
+  std::size_t ooms_count = 0;
   for (const MessageFormat& format : family.messages) {
     std::string anchors, texts;
     for (const std::string& anchor : format.more_anchors) texts += "    " + literal(anchor) + ",\n";
     if (!texts.empty()) anchors = name + "_anchors_" + std::to_string(&format - family.messages.data());
     source.arrays += make_array("std::string_view", anchors, texts);
-    patterns += row(initializer(format, anchors, functions));
+    std::string oom;
+    if (format.oom) {
+      oom = '&' + name + "_ooms[" + std::to_string(ooms_count++) + ']';
+      ooms += row(initializer(*format.oom));
+    }
+    patterns += row(initializer(format, anchors, oom, functions));
   }
   for (const SettingFormat& format : family.settings) {
     patterns += "    make_pattern(" + name + "_settings[" + std::to_string(&format - family.settings.data()) + "]),\n";
@@ -233,6 +270,7 @@ FamilySource make_source(const std::string& name, const Family& family) {
     return rows.empty() ? "" : member(member_name, array);
   };
   add("", "SettingFormat", name + "_settings", settings);
+  add("", "OomTemplate", name + "_ooms", ooms);
   source.parser =
       row(text_member("name", name) + text_member("title", family.title) + text_member("source", family.source) +
           add("patterns", "Pattern", name + "_patterns", patterns) +
@@ -254,6 +292,7 @@ std::string make_source(const Families& families) {
          "#include <iterator>\n"
          "#include <span>\n\n"
          "#include \"parse/freeform.h\"\n"
+         "#include \"parse/oom_template.h\"\n"
          "#include \"parse/recorded_rows.h\"\n"
          "#include \"parse/setting_format.h\"\n\n"
          "namespace oomdoctor {\n"

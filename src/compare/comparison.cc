@@ -191,11 +191,6 @@ void compare_settings(Comparison& all) {
 
 }  // namespace
 
-std::string_view to_string(Change change) {
-  constexpr std::array<std::string_view, 4> names = {"unknown", "same", "more", "less"};
-  return names[static_cast<std::size_t>(change)];
-}
-
 std::string relative_text(const Figure& figure) {
   const double percent = 100 * (*figure.bad / *figure.good - 1);
   return fmt::format("{:+.{}f}%", percent, std::fabs(percent) < 10 ? 1 : 0);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "oomdoctor/report.h"
 
 namespace oomdoctor {
@@ -17,7 +18,8 @@ inline constexpr const char* comparison_schema_version = "1.0";
 
 /// The change from the good run to the bad one; `unknown` if a run does not print the value.
 enum class Change { unknown, same, more, less };
-std::string_view to_string(Change change);
+template <>
+inline constexpr auto enum_names<Change> = names_up_to<Change::less>("unknown", "same", "more", "less");
 
 /// One number of both runs, in the unit of its series.
 struct Figure {
@@ -57,7 +59,11 @@ enum class Explanation {
   smaller_gpu,  ///< nothing grew, but the bad run's GPU is smaller
   undetermined,
 };
-std::string_view to_string(Explanation explanation);
+template <>
+inline constexpr auto enum_names<Explanation> = names_up_to<Explanation::undetermined>("nothing_grew", "growth",
+                                                                                       "longer_run", "cache", "setting",
+                                                                                       "settings", "inputs",
+                                                                                       "smaller_card", "undetermined");
 
 /// A limit of --fail-if: "peak+5%", "steady+500MiB".
 struct GrowthLimit {

@@ -174,12 +174,6 @@ std::string what_grew(const Comparison& all) {
 
 }  // namespace
 
-std::string_view to_string(Explanation explanation) {
-  constexpr std::array<std::string_view, 9> names = {"nothing_grew", "growth", "longer_run",   "cache",       "setting",
-                                                     "settings",     "inputs", "smaller_card", "undetermined"};
-  return names[static_cast<std::size_t>(explanation)];
-}
-
 void explain(Comparison& comparison) {
   comparison.explanation = find_explanation(comparison);
   const std::string grew = what_grew(comparison), why = explanation_words(comparison);

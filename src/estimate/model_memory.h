@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/enum_names.h"
 #include "estimate/model_shape.h"
 
 namespace oomdoctor {
@@ -71,6 +72,8 @@ enum class Moment {
   pass,  ///< at the end of the forward pass, when activations and logits coexist
   step,  ///< during the optimizer step
 };
+template <>
+inline constexpr auto enum_names<Moment> = names_up_to<Moment::step>("always", "pass", "optimizer_step");
 
 /// One part of the budget.
 struct Term {

@@ -199,7 +199,7 @@ std::optional<Account> build_account(const Incident& incident) {
 /// limit too, which counts only if it is clearly below the capacity.
 bool is_capped(const Oom& oom, const Facts& facts) {
   constexpr double clearly_less = 0.8;
-  if (oom.message_format == "onnxruntime-arena") return true;  // prints no limit, but fails this way only under one
+  if (oom.has(OomTrait::capped)) return true;
   const bool counted =
       facts.find("account.limit_reached") != nullptr;  // otherwise the message does not show the memory in use
   if (!oom.limit || !facts.is_true(counted ? "account.limit_reached" : "account.free_beyond_request")) return false;
@@ -226,10 +226,10 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   text("oom.framework", oom.framework);
   text("oom.printed_advice", oom.printed_advice);
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
-  set_true("oom.known_form", oom.message_format != "general");
+  set_true("oom.known_form", !oom.has(OomTrait::prose));
   set_true("oom.beyond_exabyte", oom.beyond_exabyte);
   set_true("oom.sizes_not_available", oom.sizes_not_available);
-  set_true("oom.on_chip", oom.message_format == "xla-vmem");
+  set_true("oom.on_chip", oom.has(OomTrait::on_chip));
   const auto reserved = find_reserved(oom);
   facts.set("oom.request", oom.request, here);
   const std::optional<Bytes> whole =

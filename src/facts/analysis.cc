@@ -101,7 +101,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
 /// Warns about a checkpoint that was saved although memory ran out during its copy.
 void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Incident& incident : scan.incidents) {
-    if (incident.evidence.excerpt.find("point to invalid memory") == std::string::npos) continue;
+    if (!incident.oom.has(OomTrait::damages_state)) continue;
     notes.push_back({Severity::warning,
                      "the checkpoint that was saved may be damaged: the message says that one of its entries may point "
                      "to invalid memory. Load it and compare before you use it",
@@ -172,7 +172,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     out.phases.push_back(find_phase(scan, incident));
   }
   const Incident* primary = out.primary ? &scan.incidents[*out.primary] : nullptr;
-  if (primary != nullptr && primary->oom.message_format == "torch-counted") emit_refusals(scan, out.notes);
+  if (primary != nullptr && primary->oom.has(OomTrait::refusals_counted)) emit_refusals(scan, out.notes);
   if (primary != nullptr) {
     message_facts(*primary, known_capacity(scan, *primary, options), out.facts);
     sibling_facts(scan, *primary, out.facts);

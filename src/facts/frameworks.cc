@@ -138,7 +138,7 @@ const Program* find_program(const ScanResult& scan, const Incident& incident) {
                          [&](const std::string& file) { return path.find(file) != std::string::npos; });
     };
     if ((!program.message.empty() &&
-         (incident.oom.framework == program.message || incident.oom.message_format == program.message)) ||
+         (incident.oom.framework == program.message || incident.oom.program == program.message)) ||
         std::any_of(frames.begin(), frames.end(), of_program))
       return &program;
   }

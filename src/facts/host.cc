@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <set>
 #include <string>
 
 #include "facts/analysis.h"
@@ -11,9 +10,6 @@
 
 namespace oomdoctor {
 namespace {
-
-/// Pools of an engine that do not contain keys and values.
-constexpr std::array<std::string_view, 2> other_pools{"sglang-request-rows", "flashinfer-workspace"};
 
 /// The prefix of a message form, and the manager that prints it.
 struct ReportingManager {
@@ -51,10 +47,6 @@ std::string_view find_manager(const ScanResult& scan, const Oom& oom) {
   return {};
 }
 
-bool is_heap(std::string_view form) {
-  return form == "java-heap" || form == "java-direct" || form == "java-classes" || form == "javascript-heap";
-}
-
 /// Process names of Python programs and their helpers.
 bool is_python(std::string_view process) {
   constexpr std::array<std::string_view, 8> names = {"python",  "pt_",      "ray::",      "jupyter",
@@ -84,21 +76,6 @@ bool makes_item(const Incident& incident) {
                      [](const Frame& f) { return !f.library && f.function == "__getitem__"; });
 }
 
-/// The number of processes that one kernel OOM event killed. Its lines are reports of one incident.
-std::size_t count_victims(const Incident& incident) {
-  static constexpr std::string_view words = "Killed process ";
-  std::set<std::string> pids;
-  const auto add_victim = [&](const Evidence& evidence) {
-    const std::size_t at = evidence.excerpt.find(words);
-    if (at == std::string::npos) return;
-    const std::size_t begin = at + words.size();
-    pids.insert(evidence.excerpt.substr(begin, evidence.excerpt.find(' ', begin) - begin));
-  };
-  add_victim(incident.evidence);
-  for (const Evidence& evidence : incident.occurrences) add_victim(evidence);
-  return pids.size();
-}
-
 bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
   return part && whole && part->count >= whole->count / 2;
 }
@@ -121,38 +98,35 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const auto by = [&](std::initializer_list<Agent> agents) {
     return host && std::find(agents.begin(), agents.end(), oom.agent) != agents.end();
   };
-  const bool evicted = host && oom.message_format == "evicted";
-  const bool of_node = evicted || (host && oom.message_format == "ray");
+  const bool evicted = host && oom.has(OomTrait::evicted);
+  const bool of_node = evicted || (host && oom.has(OomTrait::whole_node));
   set_true("host.kernel_kill",
            by({Agent::kernel, Agent::cgroup, Agent::slurm, Agent::kubernetes, Agent::scheduler, Agent::daemon}));
   const bool own_limit = by({Agent::cpu_allocator});  // of the program, such as R's
   set_true("host.limit_kill", !of_node && (by({Agent::cgroup, Agent::slurm, Agent::scheduler, Agent::kubernetes}) ||
                                            (host && oom.limit.has_value() && !own_limit)));
   set_true("host.evicted", evicted);
-  set_true("host.some_nodes", host && oom.message_format == "oom-killer-nodes");
+  set_true("host.some_nodes", host && oom.has(OomTrait::some_nodes));
   // RAM was left, so the limit refused.
   const bool limited = by({Agent::cpu_allocator}) && scan.remark_counts.contains("run/not_short") &&
                        (scan.settings.contains("address_space_limit") || scan.settings.contains("data_limit"));
-  set_true("host.virtual_limit", limited || (host && oom.message_format.ends_with("-virtual")));
-  set_true("host.mapping_refused", host && oom.message_format == "mapping");
+  set_true("host.virtual_limit", limited || (host && oom.has(OomTrait::virtual_limit)));
+  set_true("host.mapping_refused", host && oom.has(OomTrait::mapping_refused));
   set_true("host.sigkill_only", by({Agent::signal}));
-  set_true("host.vanished",
-           by({Agent::signal}) && (oom.message_format == "ray-worker-died" || oom.message_format == "workers-gone" ||
-                                   oom.message_format == "launcher-kill"));
+  set_true("host.vanished", by({Agent::signal}) && oom.has(OomTrait::vanished));
   set_true("host.denied", by({Agent::signal}) && scan.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
   set_true("host.bus_error", oom.kind == OomKind::shared_memory);
-  const bool pinned = host && oom.message_format.starts_with("pinned");
-  const bool heap = host && is_heap(oom.message_format);
+  const bool pinned = host && oom.has(OomTrait::pinned);
+  const bool heap = host && oom.has(OomTrait::heap);
   set_true("host.pinned_failed", pinned);
   set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
   constexpr i64 some_pages = 64 * KiB;
   set_true("host.tiny_request", by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 &&
-                                    oom.request->count <= some_pages &&
-                                    primary.evidence.excerpt.find("mmap") != std::string::npos);
+                                    oom.request->count <= some_pages && oom.has(OomTrait::maps));
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
-  const std::size_t victims = host ? count_victims(primary) : 0;
+  const i64 victims = host ? primary.victims : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
   // Of several victims, the first one in the log says nothing about the others, unless it used most of the memory.
   const bool one_of_many = victims > 1 && !is_majority(oom.process, oom.limit ? oom.limit : oom.capacity);
@@ -161,7 +135,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
            by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
   constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
   if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
-  if (oom.message_format == "winerror-1455") set_true("host.python", true);  // Python's words for the error
+  if (oom.has(OomTrait::windows)) set_true("host.python", true);  // Python's words for the error
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? find_manager(scan, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
@@ -182,12 +156,10 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
   const bool pool = oom.kind == OomKind::pool;
-  const bool below_target = oom.message_format.find("free-memory") != std::string::npos ||
-                            oom.message_format.find("unbalanced") != std::string::npos;
-  const bool other = std::find(other_pools.begin(), other_pools.end(), oom.message_format) != other_pools.end();
+  const bool below_target = oom.has(OomTrait::free_target), other = oom.has(OomTrait::fixed_pool);
   set_true("pool.kv_cache", pool && !below_target && !other);
   set_true("pool.no_blocks", std::any_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& incident) {
-             return incident.oom.message_format == "vllm-no-blocks";
+             return incident.oom.has(OomTrait::no_cache_blocks);
            }));
   set_true("pool.below_target", pool && below_target);
   set_true("pool.fixed", pool && other);

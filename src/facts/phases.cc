@@ -294,7 +294,7 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
   const bool captures = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
     return contains(f.file, "graph_runner") && contains(f.function, "capture");
   });
-  if (captures || contains(incident.evidence.excerpt, "apture cuda graph failed")) return "graph_capture";
+  if (captures || incident.oom.has(OomTrait::captures_graph)) return "graph_capture";
   if (was_for_cache(scan, incident)) return "for_cache";
   const bool first = find_phase_in_frames(scan, incident) == "first_step";
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
@@ -336,7 +336,7 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   if (!phase.moment.empty() && phase.moment != "resumed_step") return phase;
   phase.by.reset();
   phase.id = find_phase_in_frames(scan, incident);
-  if (phase.id.empty() && contains(incident.evidence.excerpt, "state_dict() call")) phase.id = "checkpoint_save";
+  if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
   if (!phase.id.empty()) {
     phase.by = incident.evidence;
     return phase;

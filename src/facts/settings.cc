@@ -99,7 +99,7 @@ std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent
   if (oom.framework == "metal" || oom.framework == "mlx") return "apple";
   if (oom.framework == "ascend") return "huawei";
   if (oom.framework == "level-zero") return "intel";
-  if (oom.message_format.starts_with("xla-tpu") || oom.message_format == "xla-vmem") return "google";
+  if (oom.has(OomTrait::tpu)) return "google";
   const auto word = scan.settings.find("vendor");
   return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
 }
@@ -198,8 +198,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
           return f.file.find("zero/stage3.py") != std::string::npos;
         }))
       facts.set("settings.zero_stage", Value{Number{3, 0}}, here);
-    if (incident->evidence.excerpt.find("rocm_driver") != std::string::npos)
-      facts.set("platform.rocm", Value{true}, here);
+    if (incident->oom.has(OomTrait::rocm)) facts.set("platform.rocm", Value{true}, here);
     const bool same_words =
         agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // other allocators kept the old words
     if (const auto version = version_of_words(incident->oom.message_format);

@@ -516,32 +516,6 @@ std::vector<Stage> join_stages(const std::vector<FittedSeries>& earlier, const F
 
 }  // namespace
 
-std::string_view to_string(Shape shape) {
-  switch (shape) {
-    case Shape::flat:
-      return "flat";
-    case Shape::warmup:
-      return "warmup";
-    case Shape::step:
-      return "step";
-    case Shape::saturating:
-      return "saturating";
-    case Shape::sawtooth:
-      return "sawtooth";
-    case Shape::spike:
-      return "spike";
-    case Shape::noisy:
-      return "noisy";
-    case Shape::linear:
-      return "linear";
-    case Shape::accelerating:
-      return "accelerating";
-    case Shape::too_short:
-      return "too_short";
-  }
-  return "too_short";
-}
-
 Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   Trend trend;
   FittedSeries fitted = fit_series(series, options);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "growth/stages.h"
 #include "model/series.h"
 
@@ -13,7 +14,10 @@ namespace oomdoctor {
 
 /// The shape of a series. Only linear and accelerating mean growth without a bound.
 enum class Shape { flat, warmup, step, saturating, sawtooth, spike, noisy, linear, accelerating, too_short };
-std::string_view to_string(Shape);
+template <>
+inline constexpr auto enum_names<Shape> = names_up_to<Shape::too_short>("flat", "warmup", "step", "saturating",
+                                                                        "sawtooth", "spike", "noisy", "linear",
+                                                                        "accelerating", "too_short");
 
 /// A value with its 95 % interval.
 struct Estimate {

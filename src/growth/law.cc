@@ -10,48 +10,6 @@
 
 namespace oomdoctor {
 
-std::string_view to_string(Law law) {
-  switch (law) {
-    case Law::constant:
-      return "constant";
-    case Law::linear:
-      return "linear";
-    case Law::quadratic:
-      return "quadratic";
-    case Law::exponential:
-      return "exponential";
-    case Law::logarithmic:
-      return "logarithmic";
-    case Law::saturating:
-      return "saturating";
-    case Law::late:
-      return "late_linear";
-    case Law::ramp:
-      return "ramp";
-    case Law::bend:
-      return "two_slopes";
-    case Law::step:
-      return "step";
-    case Law::two_steps:
-      return "two_steps";
-    case Law::stairs:
-      return "stairs";
-    case Law::step_line:
-      return "step_and_line";
-    case Law::sawtooth:
-      return "sawtooth";
-    case Law::ratchet:
-      return "ratchet";
-    case Law::staircase:
-      return "staircase";
-    case Law::cycle:
-      return "cycle";
-    case Law::cycle_line:
-      return "cycle_and_line";
-  }
-  return "constant";
-}
-
 bool has_smooth_theta(Law law) {
   return law == Law::exponential || law == Law::logarithmic || law == Law::saturating || law == Law::late ||
          law == Law::ramp || law == Law::bend;

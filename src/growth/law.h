@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
+
 namespace oomdoctor {
 
 /// The laws. Without a formula, the coefficients are those of the columns in fill_columns().
@@ -30,7 +32,12 @@ enum class Law {
   cycle,       ///< any periodic pattern of levels
   cycle_line,  ///< the same plus a slope
 };
-std::string_view to_string(Law);
+template <>
+inline constexpr auto enum_names<Law> = names_up_to<Law::cycle_line>("constant", "linear", "quadratic", "exponential",
+                                                                     "logarithmic", "saturating", "late_linear", "ramp",
+                                                                     "two_slopes", "step", "two_steps", "stairs",
+                                                                     "step_and_line", "sawtooth", "ratchet",
+                                                                     "staircase", "cycle", "cycle_and_line");
 
 inline constexpr std::size_t cycle_levels = 8;  ///< parts of a period with separate levels
 

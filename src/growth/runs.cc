@@ -102,7 +102,7 @@ bool follows_exception(const Incident& killed,
                        const std::optional<Ending>& ending) {  // in lines: the exception, the exceptions that it was
                                                                // raised from, and advice that the program prints
   constexpr i64 max_distance = 25;  // lines: the exception, what it was raised from, and advice of the program
-  if (killed.oom.message_format != "sigkill" || !ending || ending->kind != "exception") return false;
+  if (!killed.oom.has(OomTrait::sigkill) || !ending || ending->kind != "exception") return false;
   const Span &end = ending->at.span, &kill = killed.evidence.span;
   return end.source == kill.source && end.first_line < kill.first_line &&
          kill.first_line - end.first_line <= max_distance;

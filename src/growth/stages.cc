@@ -28,28 +28,6 @@ double line_rise(const Segment& segment, const Points& points) {
 
 }  // namespace
 
-std::string_view to_string(StageKind kind) {
-  switch (kind) {
-    case StageKind::idle:
-      return "idle";
-    case StageKind::load:
-      return "load";
-    case StageKind::warmup:
-      return "warmup";
-    case StageKind::working:
-      return "working";
-    case StageKind::evaluation:
-      return "evaluation";
-    case StageKind::pause:
-      return "pause";
-    case StageKind::release:
-      return "release";
-    case StageKind::restart:
-      return "restart";
-  }
-  return "working";
-}
-
 StageMap::StageMap(const Points& points, bool negated, bool timed) : points_(points), timed_(timed) {
   noise_ = estimate_noise(points, noise_floor(points, usual_range(points)));
   if (negated) zero_ = *std::min_element(points.y.begin(), points.y.end());

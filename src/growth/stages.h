@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "growth/segmentation.h"
 
 namespace oomdoctor {
@@ -21,7 +22,10 @@ enum class StageKind {
   release,     ///< the work is over and its memory is free again
   restart,     ///< the step counter restarts
 };
-std::string_view to_string(StageKind);
+template <>
+inline constexpr auto enum_names<StageKind> = names_up_to<StageKind::restart>("idle", "load", "warmup", "working",
+                                                                              "evaluation", "pause", "release",
+                                                                              "restart");
 
 /// A stage of a run, with steps and values as printed.
 struct Stage {

@@ -1,11 +1,13 @@
 // The events that a parser can emit. The set of kinds is closed: a new format needs no new type.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "model/evidence.h"
 #include "model/series.h"
 
@@ -38,12 +40,50 @@ enum class Agent {
   worker,     ///< a DataLoader worker died
 };
 
-/// The names in reports, "device" or "cuda_allocator"; every enumerator has one.
-std::string_view to_string(OomKind);
-std::string_view to_string(Agent);
-// The last enumerators, for loops over all values.
-inline constexpr OomKind last_oom_kind = OomKind::pool;
-inline constexpr Agent last_agent = Agent::worker;
+// The names in reports.
+template <>
+inline constexpr auto enum_names<OomKind> = names_up_to<OomKind::pool>("device", "host", "shared_memory", "masked",
+                                                                       "pool");
+template <>
+inline constexpr auto enum_names<Agent> = names_up_to<Agent::worker>("cuda_allocator", "hip_allocator", "xpu_allocator",
+                                                                     "npu_allocator", "mps_allocator",
+                                                                     "cuda_malloc_async", "driver", "tf_bfc", "xla",
+                                                                     "library", "serving", "cpu_allocator", "kernel",
+                                                                     "cgroup", "slurm", "kubernetes", "scheduler",
+                                                                     "daemon", "signal", "worker");
+
+/// What the words of a report say beyond its numbers.
+enum class OomTrait {
+  captures_graph,    ///< while CUDA graphs were recorded
+  capped,            ///< the program fails in this way only under a cap, which the message does not print
+  damages_state,     ///< a checkpoint that was saved may lack a part
+  evicted,           ///< taken off a machine because that ran short
+  fixed_pool,        ///< the size of the pool does not depend on free memory
+  free_target,       ///< less was free at the start than the program was to take
+  heap,              ///< of a language's own heap; the format names the language
+  maps,              ///< a mapping of memory was refused
+  mapping_refused,   ///< the kernel has no more mappings for the process
+  no_cache_blocks,   ///< nothing was left for a cache
+  on_chip,           ///< memory on the chip, not beside it
+  pinned,            ///< host memory that the device reads
+  prose,             ///< words of people or of any program: no known form
+  refusals_counted,  ///< a program counted its refusals, and printed none
+  rocm,              ///< of an AMD GPU's driver
+  sampled,           ///< its amount was measured before the end
+  saves_state,       ///< while a checkpoint was put together
+  sigkill,           ///< nothing but the signal is known
+  some_nodes,        ///< of some nodes of the job only
+  tpu,               ///< a TPU's memory
+  vanished,          ///< a process is gone, and nobody saw why
+  virtual_limit,     ///< the limit counts address space
+  whole_node,        ///< the machine ran short, not a limit
+  windows,           ///< the system's own words
+};
+template <>
+inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
+    "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "maps",
+    "mapping_refused", "no_cache_blocks", "on_chip", "pinned", "prose", "refusals_counted", "rocm", "sampled",
+    "saves_state", "sigkill", "some_nodes", "tpu", "vanished", "virtual_limit", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {
@@ -66,6 +106,8 @@ struct Oom {
   Agent agent = Agent::cuda_allocator;
   std::string framework;       ///< "pytorch", "tensorflow", "jax", …; "" when the log does not name it
   std::string message_format;  ///< generation of the message, "torch-2.4"
+  std::string program;         ///< that prints the message, if it is not the framework
+  std::vector<OomTrait> traits;
   std::optional<Bytes> request;
   std::optional<Bytes> capacity;
   std::optional<Bytes> free;
@@ -84,6 +126,8 @@ struct Oom {
       printed_advice;        ///< the hint in the message: "expandable_segments", "max_split_size_mb", "empty_cache", ""
   std::string process_name;  ///< the victim or the caller, if the log names it
   std::vector<Frame> frames;  ///< outermost first; filled by the scanner
+
+  bool has(OomTrait trait) const { return std::find(traits.begin(), traits.end(), trait) != traits.end(); }
 };
 
 /// An out-of-memory failure on the GPU, in a program with a single message form. `framework` names that form too.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "model/event.h"
 
 namespace oomdoctor {
@@ -24,10 +25,8 @@ struct Input {
 };
 
 enum class Severity { note, warning, error };
-
-constexpr std::string_view to_string(Severity severity) {
-  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
-}
+template <>
+inline constexpr auto enum_names<Severity> = names_up_to<Severity::error>("note", "warning", "error");
 
 /// A remark about the reading itself: a damaged line, the choice of a unit, a limit that was reached.
 struct Note {
@@ -63,6 +62,7 @@ struct Incident {
   When when;
   std::vector<Evidence> occurrences;  ///< later reports of the same failure; capped, see more_occurrences
   i64 more_occurrences = 0;
+  i64 victims = 0;                     ///< processes that the kernel killed
   bool handled = false;                ///< the program continued afterwards
   std::optional<Evidence> handled_by;  ///< the line that shows it
   std::optional<std::size_t> follows;  ///< index of the incident that caused this one

@@ -44,56 +44,10 @@ void halve(std::vector<Bucket>& buckets) {
 
 }  // namespace
 
-std::string_view to_string(Metric metric) {
-  switch (metric) {
-    case Metric::allocated:
-      return "allocated";
-    case Metric::reserved:
-      return "reserved";
-    case Metric::max_allocated:
-      return "max_allocated";
-    case Metric::max_reserved:
-      return "max_reserved";
-    case Metric::active:
-      return "active";
-    case Metric::used:
-      return "used";
-    case Metric::free:
-      return "free";
-    case Metric::memory:
-      return "memory";
-    case Metric::host_rss:
-      return "host_rss";
-    case Metric::host_used:
-      return "host_used";
-    case Metric::host_available:
-      return "host_available";
-    case Metric::utilization:
-      return "utilization";
-    case Metric::input_length:
-      return "input_length";
-  }
-  return "memory";
-}
-
 bool is_device_metric(Metric metric) {
   return metric == Metric::allocated || metric == Metric::memory || metric == Metric::active ||
          metric == Metric::used || metric == Metric::reserved || metric == Metric::max_allocated ||
          metric == Metric::max_reserved;
-}
-
-std::string_view to_string(SeriesKind kind) {
-  switch (kind) {
-    case SeriesKind::gauge:
-      return "gauge";
-    case SeriesKind::sampled_gauge:
-      return "sampled_gauge";
-    case SeriesKind::running_maximum:
-      return "running_maximum";
-    case SeriesKind::reset_maximum:
-      return "reset_maximum";
-  }
-  return "gauge";
 }
 
 // Update the exact summary first. The value then joins the last bucket while that has less than width_ values and is

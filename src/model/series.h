@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "model/evidence.h"
 
 namespace oomdoctor {
@@ -38,12 +39,19 @@ enum class SeriesKind {
   reset_maximum,    ///< maximum of one window
 };
 
-std::string_view to_string(Metric);
-std::string_view to_string(SeriesKind);
+template <>
+inline constexpr auto enum_names<Metric> = names_up_to<Metric::input_length>("allocated", "reserved", "max_allocated",
+                                                                             "max_reserved", "active", "used", "free",
+                                                                             "memory", "host_rss", "host_used",
+                                                                             "host_available", "utilization",
+                                                                             "input_length");
+template <>
+inline constexpr auto enum_names<SeriesKind> = names_up_to<SeriesKind::reset_maximum>("gauge", "sampled_gauge",
+                                                                                      "running_maximum",
+                                                                                      "reset_maximum");
+
 /// Whether it is occupied memory of a GPU.
 bool is_device_metric(Metric);
-inline constexpr Metric last_metric = Metric::input_length;
-inline constexpr SeriesKind last_series_kind = SeriesKind::reset_maximum;
 
 /// One or more consecutive values of a series.
 struct Bucket {

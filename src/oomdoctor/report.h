@@ -101,6 +101,9 @@ struct ReportFrame {
   std::string function, code;
 };
 
+/// The kind of device whose memory was short.
+enum class Accelerator { gpu, npu, tpu };
+
 /// One out-of-memory failure. An absent number was not printed.
 struct ReportIncident {
   std::string id;
@@ -120,6 +123,7 @@ struct ReportIncident {
   std::string phase;    ///< for example "backward"; "" if unknown
   std::string moment;   ///< a more exact phase of an engine's start; printed in words only
   std::string numbers;  ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
+  Accelerator accelerator = Accelerator::gpu;  ///< in words only
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
       reserved_bytes, unallocated_bytes, private_pool_bytes, limit_bytes;
   std::vector<std::pair<std::int64_t, std::int64_t>> other_processes;  ///< pid, bytes

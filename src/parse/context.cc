@@ -9,7 +9,7 @@
 namespace oomdoctor {
 namespace {
 
-bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
+bool contains_any(std::string_view text, std::span<const std::string_view> words) {
   for (const auto word : words)
     if (text.find(word) != text.npos) return true;
   return false;
@@ -75,7 +75,7 @@ bool is_program_text(std::string_view body) {
   return false;
 }
 
-bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words) {
+bool is_near(const Cursor& cursor, int back, int ahead, std::span<const std::string_view> words) {
   if (contains_any(cursor.line().text, words)) return true;
   bool found = false;
   const auto look = [&](const Line& line) {

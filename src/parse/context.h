@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "parse/window.h"
@@ -24,7 +25,10 @@ std::string_view number_on_line(std::string_view line, std::string_view label, s
 bool is_program_text(std::string_view body);
 
 /// True if the current line, or one of `back` lines before and `ahead` lines after it, contains one of `words`.
-bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words);
+bool is_near(const Cursor& cursor, int back, int ahead, std::span<const std::string_view> words);
+inline bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words) {
+  return is_near(cursor, back, ahead, std::span(words.begin(), words.size()));
+}
 
 /// The nearest of up to `most` lines after (before) the current one that contains `word`; nullopt if there is none.
 std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "parse/oom_template.h"
 #include "parse/setting_format.h"
 
 namespace oomdoctor {
@@ -161,7 +162,11 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
   } else {
     const Captures captures = make_captures(f);
     const FreeformLine* printed = f.printed != nullptr ? &findings.fill_printed(f) : nullptr;
-    f.by->pattern->emit(Match{f.text, captures, cursor, printed}, sink);
+    const Match match{f.text, captures, cursor, printed};
+    if (f.by->pattern->oom != nullptr)
+      emit_oom(*f.by->pattern->oom, match, sink);
+    else
+      f.by->pattern->emit(match, sink);
   }
   if (f.steps != nullptr) {
     builder_.go_on(*f.steps);

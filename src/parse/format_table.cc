@@ -13,11 +13,13 @@
 #include "parse/lexicon.h"
 #include "parse/line_format.h"
 #include "parse/scanner.h"
+#include "parse/sizes.h"
 
 namespace oomdoctor {
 namespace {
 
 constexpr std::size_t shortest_anchor = 4;
+constexpr double most_lines_around = 400;  ///< of a message: a traceback and a summary of memory fit
 
 struct SizeUnit {
   std::string_view name;
@@ -194,6 +196,97 @@ std::string read_function(TomlTable& table, std::string_view key) {
   return name;
 }
 
+/// The number of a group of the regex; 0 if the key is missing.
+std::size_t read_group(TomlTable& table, std::string_view key) {
+  return static_cast<std::size_t>(table.number(key, 0, 1, max_captures - 1));
+}
+
+/// "1" or "1 MiB".
+OomTemplate::PrintedSize read_template_size(const TomlTable& table, const OomSize& of, std::string text,
+                                            TextStore& texts) {
+  OomTemplate::PrintedSize size{of.field};
+  const std::size_t blank = std::min(text.find(' '), text.size());
+  const auto read = std::from_chars(text.data(), text.data() + blank, size.group);
+  if (read.ptr != text.data() + blank || size.group == 0 || size.group >= max_captures)
+    table.fail(of.name, "this is not a group of the regex", "as in \"1\" or, for a number without a unit, \"1 MiB\"");
+  if (blank == text.size()) return size;
+  size.unit = texts.keep(text.substr(blank + 1));
+  find_row(table, of.name, size.unit, units, [](const SizeUnit& unit) { return unit.name; });
+  return size;
+}
+
+template <class Enum>
+Enum read_named(const TomlTable& table, std::string_view key, const std::string& name) {
+  return *from_string<Enum>(find_row(table, key, name, enum_names<Enum>, [](std::string_view row) { return row; }));
+}
+
+template <class Item, class Array>
+void fill(const TomlTable& table, std::string_view key, const std::vector<Item>& items, Array& array) {
+  if (items.size() > array.size()) table.fail(key, "there are more than " + std::to_string(array.size()) + " of them");
+  std::copy(items.begin(), items.end(), array.begin());
+}
+
+OomTemplate read_oom_template(TomlTable table, TextStore& texts) {
+  OomTemplate as;
+  if (table.has("kind")) as.kind = read_named<OomKind>(table, "kind", table.text("kind"));
+  as.agent = table.has("agent") ? read_named<Agent>(table, "agent", table.text("agent")) : as.agent;
+  as.framework = texts.keep(table.text("framework"));
+  as.format = table.has("format") ? texts.keep(table.text("format")) : as.framework;
+  as.program = texts.keep(table.text("program"));
+  std::vector<OomTrait> traits;
+  for (const std::string& name : table.texts("traits")) traits.push_back(read_named<OomTrait>(table, "traits", name));
+  fill(table, "traits", traits, as.traits);
+  std::vector<OomTemplate::PrintedSize> sizes;
+  for (const OomSize& size : oom_sizes)
+    if (const std::string text = table.text(size.name); !text.empty())
+      sizes.push_back(read_template_size(table, size, text, texts));
+  fill(table, sizes.empty() ? "kind" : oom_sizes.front().name, sizes, as.sizes);
+  as.device = read_group(table, "device");
+  as.pid = read_group(table, "pid");
+  as.process_name = read_group(table, "process_name");
+  as.caught = table.truth("caught");
+  as.described = table.truth("described");
+  as.not_in_code = table.truth("not_in_code");
+  std::vector<std::string_view> words;
+  for (const std::string& word : table.texts("unless_near")) words.push_back(texts.keep(word));
+  fill(table, "unless_near", words, as.unless_near);
+  as.back = static_cast<int>(table.number("back", 0, 0, most_lines_around));
+  as.ahead = static_cast<int>(table.number("ahead", 0, 0, most_lines_around));
+  as.remark = texts.keep(table.text("remark"));
+  if (!as.remark.empty())
+    find_row(table, "remark", as.remark, remark_specs, [](const RemarkSpec& spec) { return spec.id; });
+  table.finish("the keys of an oom are the members of OomTemplate in src/parse/oom_template.h");
+  return as;
+}
+
+/// Compares what the example says with the key `expect`: each number that is read, and no other.
+void check_expectation(TomlTable& table, const Pattern& format, const OomTemplate& as) {
+  Pattern alone = format;
+  alone.oom = &as;
+  const ScanResult scan = scan_example({.name = "example", .title = "", .patterns = {&alone, 1}}, format.example);
+  if (scan.incidents.empty()) table.fail("example", "the example reports no failure", "it is a whole line");
+  const Incident& found = scan.incidents.front();
+  std::optional<TomlTable> expect = table.table("expect");
+  const auto expected = [&](std::string_view key) { return expect ? expect->text(key) : std::string(); };
+  const auto differ = [&](std::string_view key, const std::string& value) {
+    table.fail("expect", std::string(key) + (value.empty() ? " is not read" : " is read as " + value));
+  };
+  for (const OomSize& size : oom_sizes) {
+    const std::string text = expected(size.name);
+    const std::optional<Bytes>& read = found.oom.*size.field;
+    const auto wanted = read_size(dense(text));
+    if (wanted.has_value() != read.has_value() || (read && read->count != wanted->count))
+      differ(size.name, read ? std::to_string(read->count) + " bytes" : "");
+  }
+  const auto compare = [&](std::string_view key, const std::string& read) {
+    if (expected(key) != read) differ(key, read);
+  };
+  compare("device", found.origin.device ? std::to_string(*found.origin.device) : "");
+  compare("pid", found.origin.pid ? std::to_string(*found.origin.pid) : "");
+  compare("process_name", found.oom.process_name);
+  if (expect) expect->finish("expect has the sizes of the oom, device, pid and process_name");
+}
+
 /// The anchors that a message may have besides its first.
 void read_more_anchors(TomlTable& table, MessageFormat& message) {
   message.more_anchors = table.texts("more_anchors");
@@ -295,16 +388,22 @@ MessageFormat read_message(TomlTable& table, TextStore& texts) {
   pattern.example = texts.keep(table.need_text("example"));
   pattern.source = texts.keep(table.text("source"));
   pattern.remark = texts.keep(table.text("remark"));
+  if (auto oom = table.table("oom")) message.oom = read_oom_template(*oom, texts);
   message.emit = read_function(table, "emit");
   message.accepts = read_function(table, "accepts");
   message.accepts_parsed = read_function(table, "accepts_parsed");
   message.may_match = read_function(table, "may_match");
+  table.table("expect");  // read when the example is
   table.finish("the keys of a message are the members of Pattern in src/parse/parser.h");
-  if (pattern.remark.empty() == message.emit.empty())
-    table.fail(pattern.remark.empty() ? "name" : "remark", "a message has emit or a remark, and not both");
+  if (!pattern.remark.empty() + !message.emit.empty() + message.oom.has_value() != 1)
+    table.fail(!pattern.remark.empty() ? "remark"
+               : message.oom           ? "oom"
+                                       : "name",
+               "a message has emit, oom or a remark, and one of them only");
   if (!pattern.remark.empty())
     find_row(table, "remark", pattern.remark, remark_specs, [](const RemarkSpec& spec) { return spec.id; });
   check_example(table, message);
+  if (message.oom) check_expectation(table, pattern, *message.oom);
   return message;
 }
 

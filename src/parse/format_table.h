@@ -3,10 +3,12 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "parse/oom_template.h"
 #include "parse/setting_format.h"
 #include "text/toml_table.h"
 
@@ -28,6 +30,7 @@ struct Program;
 struct MessageFormat {
   Pattern pattern;
   std::vector<std::string> more_anchors;
+  std::optional<OomTemplate> oom;
   std::string emit, accepts, accepts_parsed, may_match;
 };
 

@@ -5,11 +5,11 @@
 namespace oomdoctor {
 namespace {
 
-using OomSize = std::optional<Bytes> Oom::*;
+using OomField = std::optional<Bytes> Oom::*;
 
-constexpr std::array<OomSize, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
-                                         &Oom::process,     &Oom::allocated,     &Oom::reserved,
-                                         &Oom::unallocated, &Oom::private_pools, &Oom::limit};
+constexpr std::array<OomField, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
+                                          &Oom::process,     &Oom::allocated,     &Oom::reserved,
+                                          &Oom::unallocated, &Oom::private_pools, &Oom::limit};
 
 /// True if the rounding intervals of both sizes overlap, or one is unknown.
 bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
@@ -72,7 +72,7 @@ bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.mes
 
 bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
 
-bool is_general_form(const Oom& o) { return o.message_format == "general"; }
+bool is_general_form(const Oom& o) { return o.has(OomTrait::prose); }
 
 bool may_be_same_memory(const Oom& a, const Oom& b) {
   const auto on_device = [](const Oom& o) {
@@ -84,13 +84,13 @@ bool may_be_same_memory(const Oom& a, const Oom& b) {
 }
 
 bool complement(const Oom& a, const Oom& b) {
-  for (const OomSize n : numbers)
+  for (const OomField n : numbers)
     if (!agree(a.*n, b.*n)) return false;
   return true;
 }
 
 void fill_gaps(Oom& into, const Oom& from) {
-  for (const OomSize n : numbers)
+  for (const OomField n : numbers)
     if (!(into.*n) || (from.*n && (from.*n)->slack < (into.*n)->slack && agree(into.*n, from.*n))) into.*n = from.*n;
   into.beyond_exabyte |= from.beyond_exabyte;
   if (into.process_name.empty()) into.process_name = from.process_name;

@@ -70,6 +70,7 @@ struct Match {
 };
 
 struct SettingFormat;
+struct OomTemplate;
 
 /// The pattern of a message.
 struct Pattern {
@@ -82,8 +83,9 @@ struct Pattern {
   Reach reach = Reach::line;
   /// A line that the pattern matches, and no other pattern.
   std::string_view example;
-  // Exactly one of these three reports the events of a match.
+  // Exactly one of these four reports the events of a match.
   void (*emit)(const Match&, EventSink&) = nullptr;
+  const OomTemplate* oom = nullptr;        ///< the failure that the message reports
   std::string_view remark = {};            ///< the id of a remark
   const SettingFormat* setting = nullptr;  ///< the setting that the line prints
   bool fallback = false;                   ///< tried only if no other pattern matched the line

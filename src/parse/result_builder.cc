@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "parse/incident_dedup.h"
+#include "parse/line_traits.h"
 #include "parse/statement.h"
 #include "parse/traceback.h"
 
@@ -364,6 +365,7 @@ void ResultBuilder::emit_silent_death() {
   if (full == result_.series.end()) return;
   Incident incident;
   incident.oom = host_oom(Agent::signal, "launcher-kill");
+  incident.oom.traits = {OomTrait::vanished};
   incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
   incident.evidence = *killed_;
@@ -389,6 +391,7 @@ void ResultBuilder::emit_counted_refusal() {
   Incident incident;
   incident.oom.framework = "pytorch";
   incident.oom.message_format = "torch-counted";
+  incident.oom.traits = {OomTrait::refusals_counted};
   incident.oom.allocated = last(Metric::allocated);
   incident.oom.reserved = last(Metric::reserved);
   if (!incident.oom.allocated || !incident.oom.reserved) return;
@@ -409,6 +412,7 @@ void ResultBuilder::finish() {
   emit_counted_refusal();
   runs_.finish();
   recovery_.mark(result_.incidents, contexts_);
+  for (Incident& incident : result_.incidents) read_lines_of(incident);
 }
 
 }  // namespace oomdoctor

@@ -150,6 +150,9 @@ class Assembler {
     r.agent = to_string(oom.agent);
     r.framework = oom.framework;
     r.message_format = oom.message_format;
+    r.accelerator = oom.has(OomTrait::tpu)              ? Accelerator::tpu
+                    : oom.agent == Agent::npu_allocator ? Accelerator::npu
+                                                        : Accelerator::gpu;
     r.location = location(in.evidence);
     for (const Evidence& e : in.occurrences) r.occurrences.push_back(location(e));
     r.more_occurrences = in.more_occurrences;

@@ -85,7 +85,7 @@ std::string host_numbers(const Oom& oom) {
   const bool of_whole = oom.process && oom.process_name.empty();
   if (oom.request) return "";
   // sacct samples at intervals, so the last value may be old.
-  const bool sampled = of_whole && oom.message_format == "slurm-state";
+  const bool sampled = of_whole && oom.has(OomTrait::sampled);
   if (sampled && oom.limit && oom.process->count < oom.limit->count / 2)
     return fmt::format("the limit of {} was reached", text(*oom.limit));
   if (sampled && !oom.limit) return fmt::format("{} in the last sample", text(*oom.process));
@@ -125,9 +125,8 @@ std::string code_words(const ReportFrame& frame) {
 std::string memory_name(const ReportIncident& of) {
   if (of.kind == "host") return "the host";
   if (of.kind == "shared_memory") return "shared memory";
-  const std::string_view name = of.message_format == "xla-tpu" || of.message_format == "xla-vmem" ? "TPU"
-                                : of.agent == "npu_allocator"                                     ? "NPU"
-                                                                                                  : "GPU";
+  constexpr std::array<std::string_view, 3> names{"GPU", "NPU", "TPU"};
+  const std::string_view name = names[static_cast<std::size_t>(of.accelerator)];
   return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
 }
 

@@ -7,18 +7,6 @@
 
 namespace oomdoctor {
 
-inline std::string_view to_string(Moment moment) {
-  switch (moment) {
-    case Moment::always:
-      return "always";
-    case Moment::pass:
-      return "pass";
-    case Moment::step:
-      return "optimizer_step";
-  }
-  return "";
-}
-
 void fields(auto& field, Is<Term> auto& of) {
   field("id", of.id);
   field("label", of.label);

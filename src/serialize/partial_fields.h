@@ -64,6 +64,8 @@ void fields(auto& field, Is<Oom> auto& of) {
   field("agent", of.agent);
   field("framework", of.framework);
   field("message_format", of.message_format);
+  field("program", of.program);
+  field("traits", of.traits, {.max_items = enum_names<OomTrait>.size()});
   field("request", of.request);
   field("capacity", of.capacity);
   field("free", of.free);
@@ -100,6 +102,7 @@ void fields(auto& field, Is<Incident> auto& of) {
   field("when", of.when);
   field("occurrences", of.occurrences, {.max_items = ScanLimits::occurrences});
   field("more_occurrences", of.more_occurrences);
+  field("victims", of.victims);
   field("handled", of.handled);
   field("handled_by", of.handled_by);
   field("run", of.run);

@@ -33,23 +33,8 @@ struct Broken {
 };
 
 template <class Enum>
-constexpr Enum last_of() {
-  if constexpr (std::is_same_v<Enum, OomKind>)
-    return last_oom_kind;
-  else if constexpr (std::is_same_v<Enum, Agent>)
-    return last_agent;
-  else if constexpr (std::is_same_v<Enum, Metric>)
-    return last_metric;
-  else if constexpr (std::is_same_v<Enum, SeriesKind>)
-    return last_series_kind;
-  else
-    return Severity::error;
-}
-
-template <class Enum>
 Enum enum_named(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(last_of<Enum>()); ++i)
-    if (to_string(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+  if (const auto value = from_string<Enum>(name)) return *value;
   throw Broken{fmt::format("'{}' is not known", name)};
 }
 

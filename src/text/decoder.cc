@@ -131,10 +131,6 @@ bool agree(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view to_string(Packing packing) {
-  return packing == Packing::gzip ? "gzip"sv : packing == Packing::zstd ? "zstd"sv : ""sv;
-}
-
 bool may_begin(Packing packing, std::string_view first) {
   if (packing == Packing::gzip) return agree(first, gzip_magic);
   if (packing != Packing::zstd) return false;

@@ -5,13 +5,16 @@
 #include <memory>
 #include <string_view>
 
+#include "base/enum_names.h"
+
 namespace oomdoctor {
 
 /// The compressions that oomdoctor reads.
 enum class Packing { none, gzip, zstd };
 
-/// "", "gzip", "zstd": the names in the JSON report.
-std::string_view to_string(Packing packing);
+// The names in the JSON report.
+template <>
+inline constexpr auto enum_names<Packing> = names_up_to<Packing::zstd>("", "gzip", "zstd");
 
 /// The compression of data with these first bytes, by its magic number. File names do not count: logs are renamed, and
 /// a pipe has none.

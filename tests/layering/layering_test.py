@@ -78,6 +78,13 @@ class LayeringTest(unittest.TestCase):
         self.assertEqual(self.found({"src/judge/a.cc": '// pump, "pumps"\nint pump = f("the pump", "pump");\n'}),
                          ["src/judge/a.cc:2: \"pump\" is a rule's id; say it in rules/, or give the fact another name"])
 
+    def test_no_line_is_read_behind_the_scan(self):
+        for words in ('oom.message_format == "x"', '"x" != incident.oom.message_format', "e.excerpt.find(word)",
+                      'contains(incident.evidence.excerpt, "x")'):
+            line = f"bool f() {{ return {words}; }}\n"
+            self.assertEqual(len(self.found({"src/facts/a.cc": line})), 1, words)
+            self.assertFalse(self.found({"src/parse/a.cc": line}), words)
+
     def test_parsers_hold_no_headers_and_every_file_has_a_stage(self):
         self.assertEqual(self.found({"parsers/a.h": ""}),
                          ["parsers/a.h:1: parsers/ holds no headers; shared readers live in src/parse"])

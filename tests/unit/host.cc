@@ -15,6 +15,12 @@ Incident death(Agent agent, const std::string& form, const std::string& process 
   return incident;
 }
 
+Incident death(Agent agent, OomTrait trait, const std::string& form = "") {
+  Incident incident = death(agent, form);
+  incident.oom.traits = {trait};
+  return incident;
+}
+
 Facts facts_of(const Incident& incident, const ScanResult& scan = {}) {
   Facts facts;
   host_facts(scan, incident, facts);
@@ -52,14 +58,14 @@ TEST_CASE("the message or the path of the cgroup names the component that set th
 }
 
 TEST_CASE("a node that ran out of memory did not reach a job limit", "[host]") {
-  for (const std::string form : {"evicted", "ray"}) {
-    const Facts facts = facts_of(death(form == "ray" ? Agent::scheduler : Agent::kubernetes, form));
+  for (const OomTrait trait : {OomTrait::evicted, OomTrait::whole_node}) {
+    const Facts facts = facts_of(death(Agent::scheduler, trait));
     CHECK(facts.is_true("host.kernel_kill"));
     CHECK_FALSE(facts.is_true("host.limit_kill"));
-    CHECK(facts.is_true("host.evicted") == (form == "evicted"));
+    CHECK(facts.is_true("host.evicted") == (trait == OomTrait::evicted));
   }
   CHECK(facts_of(death(Agent::kubernetes, "oomkilled")).is_true("host.limit_kill"));
-  CHECK(facts_of(death(Agent::kernel, "oom-killer-nodes")).is_true("host.some_nodes"));
+  CHECK(facts_of(death(Agent::kernel, OomTrait::some_nodes)).is_true("host.some_nodes"));
 }
 
 TEST_CASE("the container engine's status overrides a bare signal only", "[host]") {
@@ -71,12 +77,12 @@ TEST_CASE("the container engine's status overrides a bare signal only", "[host]"
 }
 
 TEST_CASE("heaps, address spaces and mappings are not host memory", "[host]") {
-  const Facts heap = facts_of(death(Agent::cpu_allocator, "java-heap"));
+  const Facts heap = facts_of(death(Agent::cpu_allocator, OomTrait::heap, "java-heap"));
   CHECK(text_of(heap, "host.heap") == "java-heap");
   CHECK_FALSE(heap.is_true("host.allocation_failed"));
   CHECK(facts_of(death(Agent::cpu_allocator, "java-native")).is_true("host.allocation_failed"));
-  CHECK(facts_of(death(Agent::scheduler, "pbs-virtual")).is_true("host.virtual_limit"));
-  CHECK(facts_of(death(Agent::cpu_allocator, "mapping")).is_true("host.mapping_refused"));
+  CHECK(facts_of(death(Agent::scheduler, OomTrait::virtual_limit)).is_true("host.virtual_limit"));
+  CHECK(facts_of(death(Agent::cpu_allocator, OomTrait::mapping_refused)).is_true("host.mapping_refused"));
 }
 
 TEST_CASE("only the name of a process shows whether it ran Python", "[host]") {
@@ -92,7 +98,7 @@ TEST_CASE("only the name of a process shows whether it ran Python", "[host]") {
 TEST_CASE("each number names its owner", "[host]") {
   Oom victim, job, sampled;
   victim.process_name = "python";
-  sampled.message_format = "slurm-state";
+  sampled.traits = {OomTrait::sampled};
   CHECK(numbers(victim, 3, 16) == "3.00 GiB in python, at the limit of 16.00 GiB");
   CHECK(numbers(victim, 2, 0, 64, 3) == "61.00 GiB of 64.00 GiB in use, 2.00 GiB in python");
   CHECK(numbers(victim, 2, 0, 64) == "2.00 GiB in python, on a machine with 64.00 GiB");

@@ -128,9 +128,10 @@ TEST_CASE("numbers contradict each other only beyond their rounding", "[same_fai
 }
 
 TEST_CASE("a report without numbers in unknown words may be about any memory", "[same_failure]") {
-  const auto about = [](OomKind kind, const std::string& form = "exact", bool numbers = true) {
+  const auto about = [](OomKind kind, bool prose = false, bool numbers = true) {
     Oom oom;
-    oom.kind = kind, oom.message_format = form;
+    oom.kind = kind;
+    if (prose) oom.traits = {OomTrait::prose};
     if (numbers) oom.request = Bytes{GiB, 0};
     return oom;
   };
@@ -141,10 +142,10 @@ TEST_CASE("a report without numbers in unknown words may be about any memory", "
     for (const OomKind other : host) {
       CHECK_FALSE(may_be_same_memory(about(one), about(other)));
       CHECK_FALSE(may_be_same_memory(about(other), about(one)));
-      CHECK_FALSE(may_be_same_memory(about(one), about(other, "general")));
-      CHECK_FALSE(may_be_same_memory(about(one), about(other, "exact", false)));
-      CHECK(may_be_same_memory(about(one), about(other, "general", false)));
-      CHECK(may_be_same_memory(about(other, "general", false), about(one)));
+      CHECK_FALSE(may_be_same_memory(about(one), about(other, true)));
+      CHECK_FALSE(may_be_same_memory(about(one), about(other, false, false)));
+      CHECK(may_be_same_memory(about(one), about(other, true, false)));
+      CHECK(may_be_same_memory(about(other, true, false), about(one)));
     }
   }
   for (const OomKind one : host)
@@ -184,8 +185,10 @@ TEST_CASE("which reports come in parts, and which have numbers", "[same_failure]
   CHECK_FALSE(of_tensorflow_pool(by(Agent::xla)));
   for (const Agent agent : {Agent::tf_bfc, Agent::xla, Agent::driver}) CHECK(comes_in_parts(by(agent)));
   CHECK_FALSE(comes_in_parts(by(Agent::cuda_allocator)));
-  CHECK(is_general_form(by(Agent::driver, "general")));
-  CHECK_FALSE(is_general_form(by(Agent::driver, "torch-2.9")));
+  Oom prose = by(Agent::driver);
+  CHECK_FALSE(is_general_form(prose));
+  prose.traits = {OomTrait::prose};
+  CHECK(is_general_form(prose));
   CHECK_FALSE(has_numbers(Oom{}));
   for (const auto number : {&Oom::request, &Oom::allocated, &Oom::free, &Oom::process, &Oom::limit}) {
     Oom oom;

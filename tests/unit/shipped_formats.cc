@@ -177,7 +177,7 @@ TEST_CASE("a wrong message stops the build and shows its position") {
         "           ^\n"
         "  did you mean handled/skipped?\n");
   CHECK(folder.compile(replaced(message, "emit =", "remark = \"handled/skipped\"\nemit =")) ==
-        "mine.toml:9: a message has emit or a remark, and not both\n"
+        "mine.toml:9: a message has emit, oom or a remark, and one of them only\n"
         "  remark = \"handled/skipped\"\n"
         "           ^\n");
   CHECK(folder.compile(replaced(message, "\"killed\"", "\"killed()\"")) ==
@@ -189,6 +189,39 @@ TEST_CASE("a wrong message stops the build and shows its position") {
         "  regex = 'killed at (\\d{1,9} MB)'\n"
         "                 ^\n"
         "  the text of a message has none\n");
+}
+
+TEST_CASE("a message that only copies its numbers is declared, with what its example says") {
+  const Folder folder;
+  const std::string oom =
+      "oom = { kind = \"host\", format = \"mine\", traits = [\"pinned\"], request = \"1\" }\n"
+      "expect = { request = \"512 MB\" }\n";
+  const std::string declared = replaced(message, "emit = \"killed\"\n", oom);
+  const std::string source = folder.compile(declared);
+  CHECK(source.find("{{{&Oom::request, 1, \"\"}, }}") != std::string::npos);
+  CHECK(source.find(".oom = &mine_ooms[0]") != std::string::npos);
+  CHECK(folder.compile(replaced(declared, "\"512 MB\" }", "\"512 GB\" }")) ==
+        "mine.toml:10: request is read as 536870912 bytes\n"
+        "  expect = { request = \"512 GB\" }\n"
+        "           ^\n");
+  CHECK(folder.compile(replaced(declared, "request = \"512 MB\"", "limit = \"512 MB\"")) ==
+        "mine.toml:10: request is read as 536870912 bytes\n"
+        "  expect = { limit = \"512 MB\" }\n"
+        "           ^\n");
+  CHECK(folder.compile(replaced(declared, "request = \"512 MB\"", "request = \"512 MB\", pid = \"7\"")) ==
+        "mine.toml:10: pid is not read\n"
+        "  expect = { request = \"512 MB\", pid = \"7\" }\n"
+        "           ^\n");
+  CHECK(folder.compile(replaced(declared, "request = \"1\"", "request = \"one\"")) ==
+        "mine.toml:9: this is not a group of the regex\n"
+        "  oom = { kind = \"host\", format = \"mine\", traits = [\"pinned\"], request = \"one\" }\n"
+        "                                                                         ^\n"
+        "  as in \"1\" or, for a number without a unit, \"1 MiB\"\n");
+  CHECK(folder.compile(replaced(declared, "\"pinned\"", "\"pined\"")) ==
+        "mine.toml:9: there is no traits \"pined\"\n"
+        "  oom = { kind = \"host\", format = \"mine\", traits = [\"pined\"], request = \"1\" }\n"
+        "                                                   ^\n"
+        "  did you mean pinned?\n");
 }
 
 TEST_CASE("a table names the functions that read its header and its rows") {

@@ -91,7 +91,7 @@ TEST_CASE("an incident's title names the failure, its time and its phase", "[wor
   incident.device.reset();
   incident.phase = "load";
   CHECK(incident_title(incident) == "The GPU ran out of memory while loading the model");
-  incident.message_format = "xla-tpu";
+  incident.accelerator = Accelerator::tpu;
   CHECK(incident_title(incident) == "The TPU ran out of memory while loading the model");
   incident.kind = "host";
   incident.agent = "kernel";

@@ -1,0 +1,45 @@
+#include "parse/line_traits.h"
+
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace oomdoctor {
+namespace {
+
+struct TraitWords {
+  std::string_view words;
+  OomTrait trait;
+};
+constexpr std::array line_words{TraitWords{"apture cuda graph failed", OomTrait::captures_graph},  // SGLang
+                                TraitWords{"state_dict() call", OomTrait::saves_state},            // FSDP's warning
+                                TraitWords{"point to invalid memory", OomTrait::damages_state},    // its end
+                                TraitWords{"rocm_driver", OomTrait::rocm},  // XLA's file that prints the line
+                                TraitWords{"mmap", OomTrait::maps}};
+
+/// The number of processes that one kernel OOM event killed. Its lines are reports of one incident.
+i64 count_victims(const Incident& incident) {
+  static constexpr std::string_view words = "Killed process ";
+  std::set<std::string> pids;
+  const auto add_victim = [&](const Evidence& evidence) {
+    const std::size_t at = evidence.excerpt.find(words);
+    if (at == std::string::npos) return;
+    const std::size_t begin = at + words.size();
+    pids.insert(evidence.excerpt.substr(begin, evidence.excerpt.find(' ', begin) - begin));
+  };
+  add_victim(incident.evidence);
+  for (const Evidence& evidence : incident.occurrences) add_victim(evidence);
+  return static_cast<i64>(pids.size());
+}
+
+}  // namespace
+
+void read_lines_of(Incident& incident) {
+  for (const TraitWords& row : line_words)
+    if (incident.evidence.excerpt.find(row.words) != std::string::npos && !incident.oom.has(row.trait))
+      incident.oom.traits.push_back(row.trait);
+  incident.victims = count_victims(incident);
+}
+
+}  // namespace oomdoctor
