@@ -78,11 +78,12 @@ Family read_family(const std::filesystem::path& path, TextStore& texts) {
   Family family;
   family.title = top.need_text("title");
   family.source = top.text("source");
-  for (TomlTable& table : top.tables("format")) add(family.formats, read_format(table, texts), name, table);
+  for (TomlTable& table : top.tables("format"))
+    add(family.formats, read_format(table, texts, Expect::needed), name, table);
   for (TomlTable& table : top.tables("message")) add(family.messages, read_message(table, texts), name, table);
   for (TomlTable& table : top.tables("table")) add(family.tables, read_table(table, texts), name, table);
   for (TomlTable& table : top.tables("setting")) {
-    const SettingFormat setting = read_setting(table, name, texts);
+    const SettingFormat setting = read_setting(table, name, texts, Expect::needed);
     check_fact(setting, table);
     add(family.settings, setting, name, table);
   }

@@ -129,8 +129,20 @@ ScanResult scan_example(const Parser& alone, std::string_view example) {
   return Scanner(parsers).scan(sources);
 }
 
+/// Compares what an example gives with the key `expect`: names and values, each as a text, and no others.
+void check_expectation(TomlTable& table, const std::vector<std::pair<std::string, std::string>>& found, Expect need) {
+  std::string given = "{ ";
+  for (const auto& [name, value] : found) given += (given.size() > 2 ? ", " : "") + name + " = \"" + value + '"';
+  given += " }";
+  std::optional<TomlTable> expect = table.table("expect");
+  for (const auto& [name, value] : found)
+    if (expect && expect->text(name) != value) table.fail("expect", "the example says otherwise", "it gives " + given);
+  if (expect) expect->finish("the example gives " + given);
+  if (!expect && need == Expect::needed) table.fail("example", "there is no expect", "the example gives " + given);
+}
+
 /// The example goes the way of a log: what is not read there would not be read in one.
-void check_example(const TomlTable& table, const LineFormat& gauge) {
+void check_example(TomlTable& table, const LineFormat& gauge, Expect need) {
   check_anchor(table, gauge.example, gauge.anchor);
   std::vector<GaugeValue> values;
   const CompiledLineFormat form(gauge);
@@ -142,6 +154,11 @@ void check_example(const TomlTable& table, const LineFormat& gauge) {
     table.fail("example", "the " + notation + " does not read the example",
                "it is a whole line, as the program prints it");
   }
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const GaugeValue& v : values)
+    if (const auto name = form.numbers()[v.number].name; name != "skip")
+      found.emplace_back(name, gauge.example.substr(v.at, v.end - v.at));
+  check_expectation(table, found, need);
   const ScanResult scan =
       scan_example({.name = "example", .title = "", .patterns = {}, .gauges = {&gauge, 1}}, gauge.example);
   if (scan.series.empty() && std::any_of(values.begin(), values.end(), [&](const GaugeValue& v) {
@@ -151,14 +168,21 @@ void check_example(const TomlTable& table, const LineFormat& gauge) {
                "one is " + std::string(gauge.unit_name) + ": is that the unit?");
 }
 
-void check_example(const TomlTable& table, const SettingFormat& format) {
+void check_example(TomlTable& table, const SettingFormat& format, Expect need) {
   if (format.second_anchor.empty() || format.example.find(format.second_anchor) == std::string_view::npos)
     check_anchor(table, format.example, format.anchor);
   const Pattern pattern = make_pattern(format);
   const ScanResult scan = scan_example({.name = "example", .title = "", .patterns = {&pattern, 1}}, format.example);
-  if (!scan.settings.contains(format.setting))
+  const auto set = scan.settings.find(format.setting);
+  if (set == scan.settings.end())
     table.fail("example", "the example does not set " + std::string(format.setting),
                "it is a whole line, as a program prints it");
+  const std::string& value = set->second.value;
+  if (table.has("expect") && table.text("expect") != value)
+    table.fail("expect", "the example says otherwise",
+               "it sets " + std::string(format.setting) + " to \"" + value + '"');
+  if (!table.has("expect") && need == Expect::needed)
+    table.fail("example", "there is no expect", "the example gives \"" + value + '"');
 }
 
 /// A key in its spellings, and what its values are.
@@ -307,7 +331,7 @@ void check_example(const TomlTable& table, const MessageFormat& message) {
 
 }  // namespace
 
-LineFormat read_format(TomlTable& table, TextStore& texts) {
+LineFormat read_format(TomlTable& table, TextStore& texts, Expect need) {
   const auto keep = [&](std::string text) { return texts.keep(std::move(text)); };
   LineFormat gauge;
   gauge.name = read_name(table, texts);
@@ -322,12 +346,13 @@ LineFormat read_format(TomlTable& table, TextStore& texts) {
   gauge.label = keep(table.text("label"));
   gauge.example = keep(table.need_text("example"));
   gauge.source = keep(table.text("source"));
-  table.finish("a format has name, anchor, form or regex, unit, kind, label and example");
-  check_example(table, gauge);
+  table.has("expect");  // check_example() reads it
+  table.finish("a format has name, anchor, form or regex, unit, kind, label, example and expect");
+  check_example(table, gauge, need);
   return gauge;
 }
 
-SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts) {
+SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts, Expect need) {
   SettingFormat format;
   if (table.has("key")) {
     read_key(table, family, format, texts);
@@ -345,9 +370,10 @@ SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore&
   format.setting = texts.keep(table.need_text("sets"));
   format.value = texts.keep(table.text("value"));
   format.example = texts.keep(table.need_text("example"));
+  table.has("expect");  // check_example() reads it
   table.finish(
-      "a setting has key and type, or name, anchor, regex, type, unit and source; and sets, value and example");
-  check_example(table, format);
+      "a setting has key and type, or name, anchor, regex, type, unit and source; and sets, value, example and expect");
+  check_example(table, format, need);
   return format;
 }
 
@@ -358,7 +384,7 @@ SettingFormat read_word(TomlTable& table, std::string_view family, const Program
   format.setting = program.is_engine() ? "engine" : "program";
   format.value = texts.keep(program.name);
   format.example = texts.keep(table.need_text("example"));
-  check_example(table, format);
+  check_example(table, format, Expect::optional);  // its value is the program's name
   return format;
 }
 
@@ -393,7 +419,7 @@ MessageFormat read_message(TomlTable& table, TextStore& texts) {
   message.accepts = read_function(table, "accepts");
   message.accepts_parsed = read_function(table, "accepts_parsed");
   message.may_match = read_function(table, "may_match");
-  table.table("expect");  // read when the example is
+  table.has("expect");  // check_expectation() reads it
   table.finish("the keys of a message are the members of Pattern in src/parse/parser.h");
   if (!pattern.remark.empty() + !message.emit.empty() + message.oom.has_value() != 1)
     table.fail(!pattern.remark.empty() ? "remark"

@@ -40,10 +40,13 @@ struct TableFormat {
   std::string header, sniff, row, rows;
 };
 
+/// Whether a format must say what its example gives.
+enum class Expect { optional, needed };
+
 /// Throws Error. `source` is empty if the table has none.
-LineFormat read_format(TomlTable& table, TextStore& texts);
+LineFormat read_format(TomlTable& table, TextStore& texts, Expect need = Expect::optional);
 /// Throws Error. The format of a key is called "family/key".
-SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts);
+SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore& texts, Expect need = Expect::optional);
 /// A word of a program: the setting "engine" or "program" with its name. Throws Error.
 SettingFormat read_word(TomlTable& table, std::string_view family, const Program& program, TextStore& texts);
 /// Throws Error.

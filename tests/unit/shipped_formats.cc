@@ -22,12 +22,13 @@ anchor = "gpu_resident="
 form = "it={step} ~gpu_resident={allocated}"
 unit = "MiB"
 example = "it=40 loss=2.8 gpu_resident=5120.5"
+expect = { step = "40", allocated = "5120.5" }
 )";
 
 constexpr std::string_view setting = R"(title = "Mine"
 source = "mine.py"
 setting = [
-  { key = "my_batch", sets = "batch_size", type = "count", example = "my_batch: 8" },
+  { key = "my_batch", sets = "batch_size", type = "count", example = "my_batch: 8", expect = "8" },
 ]
 )";
 
@@ -137,14 +138,37 @@ TEST_CASE("a wrong setting stops the build and shows its position") {
   CHECK(folder.compile(setting).find(".setting = \"batch_size\"") != std::string::npos);
   CHECK(folder.compile(replaced(setting, "\"batch_size\"", "\"batch_sise\"")) ==
         "mine.toml:4: there is no fact \"settings.batch_sise\"\n"
-        "    { key = \"my_batch\", sets = \"batch_sise\", type = \"count\", example = \"my_batch: 8\" },\n"
+        "    { key = \"my_batch\", sets = \"batch_sise\", type = \"count\", example = \"my_batch: 8\", expect = \"8\" "
+        "},\n"
         "                               ^\n"
         "  did you mean settings.batch_size?\n");
   CHECK(folder.compile(replaced(setting, "my_batch: 8", "my_batch: full")) ==
         "mine.toml:4: the example does not set batch_size\n"
-        "    { key = \"my_batch\", sets = \"batch_size\", type = \"count\", example = \"my_batch: full\" },\n"
+        "    { key = \"my_batch\", sets = \"batch_size\", type = \"count\", example = \"my_batch: full\", expect = "
+        "\"8\" },\n"
         "                                                                       ^\n"
         "  it is a whole line, as a program prints it\n");
+}
+
+TEST_CASE("a format says what its example gives") {
+  const Folder folder;
+  CHECK(folder.compile(replaced(step_format, "\"5120.5\" }", "\"512\" }")) ==
+        "mine.toml:10: the example says otherwise\n"
+        "  expect = { step = \"40\", allocated = \"512\" }\n"
+        "           ^\n"
+        "  it gives { step = \"40\", allocated = \"5120.5\" }\n");
+  CHECK(folder.compile(replaced(step_format, "expect = { step = \"40\", allocated = \"5120.5\" }\n", "")) ==
+        "mine.toml:9: there is no expect\n"
+        "  example = \"it=40 loss=2.8 gpu_resident=5120.5\"\n"
+        "            ^\n"
+        "  the example gives { step = \"40\", allocated = \"5120.5\" }\n");
+  CHECK(folder.compile(replaced(setting, "expect = \"8\"", "expect = \"9\"")) ==
+        "mine.toml:4: the example says otherwise\n"
+        "    { key = \"my_batch\", sets = \"batch_size\", type = \"count\", example = \"my_batch: 8\", expect = \"9\" "
+        "},\n"
+        "                                                                                               ^\n"
+        "  it sets batch_size to \"8\"\n");
+  CHECK(folder.compile(replaced(setting, ", expect = \"8\"", "")).find("there is no expect") != std::string::npos);
 }
 
 TEST_CASE("a message becomes a pattern that names its function") {

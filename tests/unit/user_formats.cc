@@ -202,7 +202,7 @@ TEST_CASE("an unknown or missing key") {
         "my.toml:7: unknown key \"lable\"\nlable = \"x\"\n^\ndid you mean label?");
   CHECK(error_text(std::string(by_form) + "zzzzzzzz = 1\n") ==
         "my.toml:7: unknown key \"zzzzzzzz\"\nzzzzzzzz = 1\n^\n"
-        "a format has name, anchor, form or regex, unit, kind, label and example");
+        "a format has name, anchor, form or regex, unit, kind, label, example and expect");
   CHECK(error_text("[[formats]]\n") == "my.toml:1: unknown key \"formats\"\n[[formats]]\n  ^\ndid you mean format?");
 }
 
