@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cmake/generated_source.h"
+#include "judge/claims.h"
 #include "judge/rule_archive.h"
 
 namespace oomdoctor {
@@ -43,6 +44,7 @@ int main(int count, char** words) {
   return oomdoctor::run_compiler("rule_compiler", count, words, [](const std::string& folder) {
     oomdoctor::RulePack pack;
     pack.add_folder(folder);
+    oomdoctor::check_claims(pack, oomdoctor::read_claims(folder + "/claims.toml"));
     return oomdoctor::make_source(pack);
   });
 }

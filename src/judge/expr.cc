@@ -250,6 +250,12 @@ Truth Expr::truth(const Facts& facts) const {
   return ExprRun(*this, facts).truth_at(static_cast<int>(nodes_.size()) - 1);
 }
 
+std::vector<std::string_view> Expr::facts() const {
+  std::vector<std::string_view> names;
+  for (const FactSpec* fact : facts_) names.push_back(fact->name);
+  return names;
+}
+
 const FactSpec* Expr::only_fact() const {
   return nodes_.size() == 1 && nodes_.front().op == Op::fact ? facts_.front() : nullptr;
 }

@@ -59,6 +59,8 @@ class Expr {
   const std::string& text() const { return text_; }
   /// The fact if the whole expression is a single name, else nullptr.
   const FactSpec* only_fact() const;
+  /// The names of all facts in it, those of named conditions included.
+  std::vector<std::string_view> facts() const;
 
  private:
   friend class ExprParser;

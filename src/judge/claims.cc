@@ -1,0 +1,92 @@
+#include "judge/claims.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "text/toml_table.h"
+
+namespace oomdoctor {
+namespace {
+
+bool finds(const Regex& words, std::string_view text) {
+  Captures captures;
+  return words.search(text, captures) == Search::found;
+}
+
+}  // namespace
+
+bool RuleText::is_printed(const Facts& facts) const {
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [&](const Expr* condition) { return condition->truth(facts) == needed; });
+}
+
+std::vector<RuleText> list_rule_texts(const RulePack& pack) {
+  std::vector<RuleText> all;
+  const auto add = [&](const std::string& rule, std::string_view text, std::vector<const Expr*> conditions) {
+    all.push_back({rule, text, std::move(conditions)});
+  };
+  for (const auto& [id, cause] : pack.causes()) {
+    const std::string rule = "causes/" + id;
+    for (const Sign& sign : cause.signs) add(rule, sign.why.text(), {&sign.condition});
+    for (const Ceiling& ceiling : cause.ceilings) add(rule, ceiling.why, {&ceiling.condition});
+    for (const OtherTitle& other : cause.other_titles) add(rule, other.title, {&other.condition});
+    if (cause.possible) all.push_back({rule, cause.impossible, {&*cause.possible}, Truth::no});
+  }
+  for (const auto& [id, fix] : pack.fixes()) {
+    const std::string rule = "fixes/" + id;
+    for (const HeldBackReason& reason : fix.held_back) {
+      std::vector<const Expr*> conditions{&reason.condition, &fix.when};
+      if (fix.needs) conditions.push_back(&*fix.needs);
+      add(rule, reason.because.text(), std::move(conditions));
+    }
+  }
+  for (const auto& [id, myth] : pack.myths()) add("myths/" + id, myth.because.text(), {&myth.when});
+  return all;
+}
+
+Claim::Claim(std::string name, std::string_view words, std::string_view unless, std::vector<std::string> facts)
+    : name_(std::move(name)),
+      words_(words),
+      unless_(unless),
+      has_exception_(!unless.empty()),
+      facts_(std::move(facts)) {}
+
+bool Claim::is_made_by(std::string_view text) const {
+  return finds(words_, text) && !(has_exception_ && finds(unless_, text));
+}
+
+bool Claim::rests_on(std::string_view fact) const {
+  return std::any_of(facts_.begin(), facts_.end(), [&](const std::string& name) { return fact.starts_with(name); });
+}
+
+std::vector<Claim> read_claims(const std::string& path) {
+  const TomlFile file(path);
+  TomlTable top = file.top();
+  std::vector<Claim> claims;
+  for (TomlTable& table : top.tables("claim")) {
+    claims.emplace_back(table.need_text("name"), table.need_text("words"), table.text("unless"), table.texts("facts"));
+    table.finish("a claim has name, words, unless and facts");
+  }
+  top.finish("the file has one [[claim]] for each kind of claim");
+  return claims;
+}
+
+std::size_t check_claims(const RulePack& pack, const std::vector<Claim>& claims) {
+  std::size_t made = 0;
+  for (const RuleText& printed : list_rule_texts(pack))
+    for (const Claim& claim : claims) {
+      if (!claim.is_made_by(printed.text)) continue;
+      ++made;
+      const auto asks = [&](const Expr* condition) {
+        const auto facts = condition->facts();
+        return std::any_of(facts.begin(), facts.end(), [&](std::string_view fact) { return claim.rests_on(fact); });
+      };
+      if (std::none_of(printed.conditions.begin(), printed.conditions.end(), asks))
+        throw Error(printed.rule + ".toml: \"" + std::string(printed.text) + "\" claims " + claim.name() +
+                        ", and its condition asks no fact of it",
+                    {}, "rules/claims.toml has the facts of each claim");
+    }
+  return made;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,50 @@
+// What the words of the rules' texts claim about a log (rules/claims.toml), and which facts a condition must ask for
+// them. A text without its facts would be printed where the log does not show what it says.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "judge/rule_pack.h"
+#include "text/pattern.h"
+
+namespace oomdoctor {
+
+/// A text that states something about this log, and the conditions under which it is printed.
+struct RuleText {
+  std::string rule;  ///< "causes/leak"
+  std::string_view text;
+  std::vector<const Expr*> conditions;
+  Truth needed = Truth::yes;  ///< the value of all of them
+
+  bool is_printed(const Facts& facts) const;
+};
+
+/// The texts of all signs, reasons, titles for special situations and myths.
+std::vector<RuleText> list_rule_texts(const RulePack& pack);
+
+class Claim {
+ public:
+  Claim(std::string name, std::string_view words, std::string_view unless, std::vector<std::string> facts);
+
+  const std::string& name() const { return name_; }
+  bool is_made_by(std::string_view text) const;
+  /// True for a fact that can show it.
+  bool rests_on(std::string_view fact) const;
+
+ private:
+  std::string name_;
+  Regex words_, unless_;
+  bool has_exception_;
+  std::vector<std::string> facts_;
+};
+
+/// Reads rules/claims.toml. Throws Error.
+std::vector<Claim> read_claims(const std::string& path);
+
+/// Throws Error for the first text whose conditions ask no fact of a claim that it makes. Returns the number of
+/// claims made.
+std::size_t check_claims(const RulePack& pack, const std::vector<Claim>& claims);
+
+}  // namespace oomdoctor
