@@ -67,7 +67,9 @@ std::string general_help() {
   for (const auto& command : command_table())
     add_row(page, fmt::format("  oomdoctor {} {}", command.name, command.usage), command.description, command_column);
   page.blank();
-  page.text("", "Each command has its own --help. oomdoctor --version prints the version.");
+  page.text("",
+            "A log in the place of a command is analyzed: oomdoctor train.log, or kubectl logs POD | oomdoctor. Each "
+            "command has its own --help. oomdoctor --version prints the version.");
   page.blank();
   page.text("",
             "Exit status: 0 success, nothing at the --fail-on or --fail-if level; 1 something at that level; 2 an "

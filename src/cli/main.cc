@@ -1,10 +1,15 @@
 // oomdoctor: finds out why a training job ran out of memory, and what to do.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "cli/ci_system.h"
@@ -23,7 +28,20 @@ constexpr int exit_error = 2,
               killed_by_pipe =
                   128 + SIGPIPE;  // the exit statuses of errors, and of death by SIGPIPE as shells report it
 
+/// True for a path in the place of a command: `oomdoctor train.log`.
+bool names_log(const std::string& word) {
+  std::error_code unknown;
+  return word == "-" || (!is_command(word) && !word.starts_with('-') && std::filesystem::exists(word, unknown));
+}
+
+/// True if a log comes on standard input: `kubectl logs POD | oomdoctor`.
+bool is_fed() {
+  struct stat input {};
+  return fstat(STDIN_FILENO, &input) == 0 && (S_ISFIFO(input.st_mode) || S_ISREG(input.st_mode));
+}
+
 int run(const std::vector<std::string>& typed) {
+  if (typed.empty() && is_fed()) return run({"-"});
   if (typed.empty()) {
     print_error(general_help());
     return exit_error;
@@ -32,12 +50,13 @@ int run(const std::vector<std::string>& typed) {
     print(typed.size() > 1 && typed[0] == "help" ? command_help(find_command(typed[1])) : general_help());
     return 0;
   }
-  if (typed[0] == "--version") {
+  if (typed[0] == "--version" || typed[0] == "version") {
     print(std::string("oomdoctor ") + version + " (report schema " + report_schema_version + ")\n");
     return 0;
   }
-  const CommandSpec& command = find_command(typed[0]);
-  const Arguments arguments = parse_arguments(command, {typed.begin() + 1, typed.end()});
+  const bool is_log = names_log(typed[0]);
+  const CommandSpec& command = find_command(is_log ? "analyze" : typed[0]);
+  const Arguments arguments = parse_arguments(command, {typed.begin() + (is_log ? 0 : 1), typed.end()});
   if (arguments.has("help")) {
     print(command_help(command));
     return 0;

@@ -137,6 +137,11 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
   return near.empty() ? near : fmt::format("did you mean '{}'?", near);
 }
 
+bool is_command(std::string_view name) {
+  const auto& commands = command_table();
+  return std::any_of(commands.begin(), commands.end(), [&](const CommandSpec& each) { return each.name == name; });
+}
+
 const CommandSpec& find_command(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& command : command_table()) {

@@ -72,6 +72,7 @@ const OptionSpec& find_option(std::string_view name);  ///< the option must exis
 /// The valid arguments of an option for this command; empty: any.
 const std::vector<std::string>& choices_of(const CommandSpec& command, const OptionSpec& option);
 
+bool is_command(std::string_view name);
 /// Throws Error for an unknown command, with a suggestion.
 const CommandSpec& find_command(const std::string& name);
 /// Throws Error for an unknown option, a missing argument and an invalid value or word.

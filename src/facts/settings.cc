@@ -143,22 +143,32 @@ std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<In
   return model ? std::optional(model->bytes()) : std::nullopt;
 }
 
+/// True if the setting was changed after a failure that ended a run: the log goes on with another run.
+bool is_of_later_run(const KnownSetting& setting, const Incident* failed) {
+  if (failed == nullptr || failed->handled || setting.before.empty()) return false;
+  const Span &failure = failed->evidence.span, &line = setting.evidence.span;
+  return failure.source == line.source && setting.before_line < failure.first_line &&
+         failure.last_line < line.first_line;
+}
+
 // The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
     const FactSpec* spec = find_fact_spec("settings." + name);
     if (spec == nullptr) continue;
-    const std::vector<Evidence> here{setting.evidence};
+    const bool later = is_of_later_run(setting, incident);
+    const std::string& printed = later ? setting.before : setting.value;
+    const auto here = later ? std::vector<Evidence>{} : std::vector<Evidence>{setting.evidence};
     if (spec->name == "settings.torch") {
-      if (const auto version = version_in(setting.value)) facts.set(spec->name, Value{Number{*version, 0}}, here);
+      if (const auto version = version_in(printed)) facts.set(spec->name, Value{Number{*version, 0}}, here);
     } else if (spec->unit == FactUnit::text) {
-      facts.set(spec->name, Value{setting.value}, here);
+      facts.set(spec->name, Value{printed}, here);
     } else if (spec->unit == FactUnit::truth) {
-      if (const auto yes = truth_in(setting.value)) facts.set(spec->name, Value{*yes}, here);
+      if (const auto yes = truth_in(printed)) facts.set(spec->name, Value{*yes}, here);
     } else if (spec->unit == FactUnit::bytes) {
-      if (const auto size = read_capacity(setting.value))
+      if (const auto size = read_capacity(printed))
         facts.set(spec->name, Value{Number{static_cast<double>(*size), 0}}, here);
-    } else if (const auto value = number_in(setting.value)) {
+    } else if (const auto value = number_in(printed)) {
       facts.set(spec->name, Value{Number{*value, 0}}, here);
     }
   }

@@ -145,6 +145,7 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   // Without the details above, print the headline: it also has the numbers and the location.
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
   page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
+  if (view.quiet) return;
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
   if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
     page.text(" Next: ", "this may be no log of a training job; oomdoctor list formats shows what oomdoctor reads.");

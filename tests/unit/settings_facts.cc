@@ -52,6 +52,27 @@ TEST_CASE("versions compare as numbers", "[settings_facts]") {
   CHECK_FALSE(number("torch", "2"));
 }
 
+TEST_CASE("the failed run has the setting that it printed, not that of a later run", "[settings_facts]") {
+  ScanResult scan;
+  KnownSetting& batch = scan.settings["batch_size"];
+  batch = {"16", {}, "32", 2};
+  batch.evidence.span.first_line = batch.evidence.span.last_line = 40;
+  Incident failed;
+  Span& failure = failed.evidence.span;
+  failure.first_line = failure.last_line = 12;
+  const auto at_failure = [&] {
+    Facts facts;
+    setting_facts(scan, &failed, facts);
+    return facts.number("settings.batch_size");
+  };
+  CHECK(at_failure() == 32);
+  failed.handled = true;  // the same run goes on with the smaller batch
+  CHECK(at_failure() == 16);
+  failed.handled = false;
+  failure.first_line = failure.last_line = 50;
+  CHECK(at_failure() == 16);
+}
+
 TEST_CASE("text stays text, and unknown names are no facts", "[settings_facts]") {
   const Facts facts = facts_of("optimizer", "adamw");
   CHECK(std::get<std::string>(facts.find("settings.optimizer")->value) == "adamw");

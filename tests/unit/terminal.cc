@@ -59,12 +59,13 @@ TEST_CASE("the verdict comes last: cause, fixes with their commands, and the evi
   CHECK(std::any_of(verdict, lines.end(), [](const auto& line) { return line.starts_with(" Fixed when: "); }));
 }
 
-TEST_CASE("a verdict alone begins with the headline, which names the location", "[terminal]") {
+TEST_CASE("a verdict alone is the headline, which names the location", "[terminal]") {
   RenderOptions quiet;
   quiet.quiet = true;
   const std::string text = terminal_text(samples::fatal(), quiet);
   CHECK(text.starts_with("OUT OF MEMORY  GPU 0 was full at step 1000"));
   CHECK(contains(text, "(train.log:2001)"));
+  CHECK_FALSE(contains(text, "1. "));
 }
 
 TEST_CASE("only the verbose report gives reasons for the causes after the first", "[terminal]") {
