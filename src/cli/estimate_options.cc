@@ -305,14 +305,10 @@ void read_card(const Arguments& arguments, MemoryEstimate& estimate) {
   const auto typed = arguments.value("card");
   if (!typed) return;
   std::vector<std::string> names;
-  for (const GpuModel& model : gpu_models()) {
-    names.emplace_back(model.name);
-    if (letters_and_digits(model.name) != letters_and_digits(*typed)) continue;
-    estimate.card = model.name;
-    estimate.capacity = model.bytes();
-    return;
-  }
-  if (const auto model = find_gpu_model(*typed)) {  // a name as drivers print it
+  for (const GpuModel& model : gpu_models()) names.emplace_back(model.name);
+  auto model = find_gpu_by_short_name(*typed);
+  if (!model) model = find_gpu_model(*typed);
+  if (model) {
     estimate.card = model->name;
     estimate.capacity = model->bytes();
     return;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -96,6 +97,25 @@ std::optional<GpuModel> find_gpu_model(std::string_view printed_name) {
       best = &model, max_words = words.size();
   }
   return best == nullptr ? std::nullopt : std::optional(*best);
+}
+
+/// The last words of a model's name are enough, and its memory may lack its unit.
+std::optional<GpuModel> find_gpu_by_short_name(std::string_view typed) {
+  std::string wanted;
+  for (const std::string& word : split_words(typed)) wanted += word;
+  for (const GpuModel& model : models) {
+    const std::vector<std::string> words = split_words(model.name);
+    std::string tail;
+    for (auto word = words.rbegin(); word != words.rend(); ++word) {
+      tail.insert(0, *word);
+      const bool sized = words.back().ends_with("GB");
+      const bool is_size = sized && word == words.rbegin();
+      const bool is_name =
+          std::next(word) == words.rend() || (!is_size && std::any_of(tail.begin(), tail.end(), is_digit));
+      if (is_name && (tail == wanted || (sized && (tail == wanted + "B" || tail == wanted + "GB")))) return model;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace oomdoctor

@@ -25,4 +25,7 @@ std::span<const GpuModel> gpu_models();
 /// the name leaves the memory open ("A100"), and for laptop GPUs and parts of a GPU (MIG).
 std::optional<GpuModel> find_gpu_model(std::string_view printed_name);
 
+/// Finds the model for a name as people type it: "4090", "3090ti", "a100-80g". nullopt if it leaves the memory open.
+std::optional<GpuModel> find_gpu_by_short_name(std::string_view typed);
+
 }  // namespace oomdoctor

@@ -1,6 +1,7 @@
 #include "facts/gpu_models.h"
 
 #include <string>
+#include <utility>
 
 #include "catch.h"
 
@@ -33,8 +34,31 @@ TEST_CASE("a name without a unique memory size gives none", "[gpus]") {
 TEST_CASE("GPU models are sorted by their memory", "[gpus]") {
   i64 last = 0;
   for (const GpuModel& model : gpu_models()) {
+    CHECK(find_gpu_by_short_name(model.name)->name == model.name);
     CHECK(model.bytes() >= last);
     last = model.bytes();
     CHECK(find_gpu_model(model.name)->name == model.name);
+  }
+}
+
+TEST_CASE("GPU names as people type them", "[gpus]") {
+  for (const auto& [typed, name] : {std::pair{"4090", "RTX-4090"},
+                                    {"rtx4090", "RTX-4090"},
+                                    {"3090ti", "RTX-3090-Ti"},
+                                    {"RTX 2080 Ti", "RTX-2080-Ti"},
+                                    {"1080", "GTX-1080"},
+                                    {"a100-80g", "A100-80GB"},
+                                    {"A100 40", "A100-40GB"},
+                                    {"v100_32gb", "V100-32GB"},
+                                    {"h100", "H100"},
+                                    {"t4", "T4"},
+                                    {"6000 ada", "RTX-6000-Ada"}}) {
+    CAPTURE(typed);
+    REQUIRE(find_gpu_by_short_name(typed));
+    CHECK(find_gpu_by_short_name(typed)->name == name);
+  }
+  for (const char* open : {"a100", "v100", "", "80GB", "80", "gb", "16GB", "ti", "409", "super"}) {
+    CAPTURE(open);
+    CHECK_FALSE(find_gpu_by_short_name(open));
   }
 }
