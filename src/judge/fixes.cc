@@ -312,15 +312,16 @@ std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, c
   return set;
 }
 
+/// nullopt for a leak: the next steps take what a fix saves. Without a saving in bytes, a plan gives the missing memory
+/// only.
 std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
-  if (!need.bytes || list.empty()) return std::nullopt;
-  auto set = smallest_set(list, facts, need);
+  if (!need.bytes || list.empty() || facts.is_true("trend.leak")) return std::nullopt;
+  const auto set = smallest_set(list, facts, need);
   ReportPlan plan;
   plan.need_bytes = rounded(*need.bytes);
   plan.margin_bytes = rounded(need.margin);
   const SavingsSum sum = sum_savings(set, facts);
   plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
-  if (set.empty()) set.push_back(&list.front());  // no saving is known in bytes, so the plan is the first thing to try
   for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
   const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
              request = facts.number("oom.request");

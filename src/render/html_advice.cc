@@ -45,24 +45,14 @@ void add_why(Document& page, const Content& content) {
   page.add("<p>{}</p>\n", cited(capitalised(reason.text), content.citations.links(reason.locations, 4)));
 }
 
-/// The probability that the cause is one of those that the fix is for.
-double confidence(const Report& report, const ReportFix& fix) {
-  double sum = 0;
-  for (const ReportCause& cause : report.causes)
-    if (std::find(fix.causes.begin(), fix.causes.end(), cause.cause) != fix.causes.end()) sum += cause.probability;
-  return std::min(sum, 1.0);
-}
-
-/// The number and the title, and the columns: savings, cost, confidence.
+/// The number and the title, and the columns: savings and cost. A probability belongs to a cause, not to a fix.
 void add_fix_head(Document& page, const Report& report, std::size_t index, std::string_view element) {
   const ReportFix& fix = report.fixes[index];
-  const double sure = confidence(report, fix);
   page.add("<{0} class=\"fix-title\">{1}. {2}</{0}><span class=\"columns\">", element, index + 1, with_code(fix.title));
   page.add("<span class=\"unless\">{}</span>", fix.if_not_already ? "if not already set" : "");
   page.add("<span class=\"saves\">{}{}</span>", html_inline(saving_words(fix)),
            fix.enough ? fmt::format(" <b>{}</b>", enough_words) : "");
-  page.add("<span class=\"cost\">{}</span>", html_inline(cost_words(fix)));
-  page.add("<span class=\"sure\">{}</span></span>\n", sure > 0 ? html_inline(percent_text(sure)) + " sure" : "");
+  page.add("<span class=\"cost\">{}</span></span>\n", html_inline(cost_words(fix)));
 }
 
 void add_fix_body(Document& page, const Content& content, const ReportFix& fix) {

@@ -177,9 +177,9 @@ class Contents(InABrowser):
         page.click(*page.centre("nav button"))
         self.assertEqual(set(page.evaluate(state)), {False})
 
-    def test_savings_cost_and_confidence_are_columns(self):
+    def test_savings_and_cost_are_columns(self):
         page = self.open(self.report_on(STORIES / "fragmentation.log"), **WIDE)
-        for column in ("saves", "cost", "sure"):
+        for column in ("saves", "cost"):
             ends = page.evaluate(f"[...document.querySelectorAll('.fixes .{column}')].filter(e => e.textContent)"
                                  ".map(e => Math.round(e.getBoundingClientRect().right))")
             self.assertEqual(len(set(ends)), 1, column)
