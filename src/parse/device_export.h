@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parse/parser.h"
+#include "parse/table_cells.h"
 
 namespace oomdoctor {
 
@@ -27,25 +28,10 @@ std::optional<double> read_calendar_time(std::string_view text);
 /// The date of a line that contains nothing else. A script printed it before its rows.
 std::optional<double> parse_date_line(std::string_view line);
 
-/// The cell without surrounding blanks, quotes and NULs.
-std::string_view trimmed_cell(std::string_view cell);
 /// The cells between commas, each trimmed as above.
 std::vector<std::string_view> split_at_commas(std::string_view line);
 /// The cells between blanks.
 std::vector<std::string_view> split_at_blanks(std::string_view line);
-/// True for a cell without a value: "[N/A]", "N/A", "-", "[Not Supported]", "Unknown Error", or empty.
-bool is_absent(std::string_view cell);
-
-/// Column indices of comma-separated rows without a header, inferred from units, sizes and names.
-struct InferredColumns {
-  std::size_t count = 0;
-  std::optional<std::size_t> time, index, name, uuid, bus, used, total, free;  ///< `used` is always set
-};
-/// nullopt if the lines do not look like an export of GPU memory, or the columns are ambiguous.
-std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines);
-/// True if the columns are dates, numbers and GPU names, some of them as large as memory in MiB. This may be an export
-/// without its header.
-bool are_numeric_rows(std::span<const std::string> first_lines);
 
 /// One memory amount of a whole GPU: `number` times `unit_bytes` bytes. The series' quantum is one unit, less the
 /// printed decimals.

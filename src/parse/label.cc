@@ -133,7 +133,8 @@ std::string_view IdentifierWords::cut() {
   for (; at_ < identifier_.size(); ++at_) {
     const char c = identifier_[at_];
     if (!(is_alnum(c) || c == '\'')) return lowered_.substr(begin, at_++ - begin);
-    const bool humps = is_upper(c) && at_ > begin && is_lower(identifier_[at_ - 1]) && c != 'B';  // GiB is one word
+    const bool unit = c == 'B' && !(at_ + 1 < identifier_.size() && is_lower(identifier_[at_ + 1]));  // GiB is one word
+    const bool humps = is_upper(c) && at_ > begin && is_lower(identifier_[at_ - 1]) && !unit;
     if (humps) break;
   }
   return lowered_.substr(begin, at_ - begin);

@@ -130,9 +130,11 @@ struct LineFormat {
 /// The columns of a CSV-like export, from its header or inferred.
 struct Layout {
   std::vector<std::string> columns;
-  std::vector<int> roles;  ///< one for each column; the table defines the numbers
-  std::string note;        ///< for the report: what was inferred; "" with a header
-  std::string kind;        ///< kind of the input: "smi_csv"
+  std::vector<int> roles;     ///< one for each column; the table defines the numbers
+  std::string note;           ///< for the report: what was inferred; "" with a header
+  std::string kind;           ///< kind of the input: "smi_csv"
+  char separator = ',';       ///< of its cells; ' ' for runs of blanks
+  bool sure_of_total = true;  ///< false: the column of the total was inferred, and may be of free memory
   bool operator==(const Layout&) const = default;
 };
 

@@ -11,6 +11,7 @@
 
 #include "approved.h"
 #include "parse/device_export.h"
+#include "parse/table_inference.h"
 #include "parse/freeform.h"
 #include "parse/statement.h"
 

@@ -1,0 +1,12 @@
+// Tables of memory over time that programs, trackers and dashboards write. The columns say what they hold; see
+// parse/table_columns.h.
+#include "parse/table.h"
+#include "parse/table_rows.h"
+
+namespace oomdoctor::parsers::tables {
+
+bool header(std::string_view line, Layout& layout) { return read_table_header(line, layout); }
+bool sniff(std::span<const std::string> first_lines, Layout& layout) { return sniff_table(first_lines, layout); }
+std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
+
+}  // namespace oomdoctor::parsers::tables

@@ -1,0 +1,191 @@
+#include "parse/cell_reader.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/ascii.h"
+#include "parse/context.h"
+#include "parse/line_format.h"
+#include "parse/table_cells.h"
+#include "parse/tokens.h"
+
+namespace oomdoctor {
+namespace {
+
+/// No GPU has this many MiB, so larger amounts are bytes.
+constexpr double max_mebibytes = 1e7;
+constexpr int max_index = 1024;
+
+/// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
+/// has a fast path.
+std::optional<CellAmount> front_number(std::string_view cell, std::size_t& at) {
+  constexpr std::size_t max_digits = 15;  // a double represents all integers of this length
+  i64 whole = 0;
+  std::size_t i = 0;
+  const char* const bytes = cell.data();  // the bound is checked once: this is the hot path of exports
+  for (const std::size_t end = std::min(cell.size(), max_digits); i < end && is_digit(bytes[i]); ++i)
+    whole = whole * 10 + (bytes[i] - '0');
+  if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, CellAmount{static_cast<double>(whole), 0, 0};
+  const auto any = read_number(cell, at);
+  return any ? std::optional(CellAmount{any->value, 0, any->decimals}) : std::nullopt;
+}
+
+/// The number of the whole cell.
+std::optional<double> whole_cell(std::string_view cell) {
+  std::size_t at = 0;
+  const auto number = front_number(cell, at);
+  return number && at == cell.size() ? std::optional(number->number) : std::nullopt;
+}
+
+/// Reads an amount. The cell's own unit has precedence over the column's. nullopt for [N/A] and similar cells; `fits`
+/// becomes false for anything else.
+CellAmount read_amount(std::string_view cell, const TableColumn& column, bool& fits) {
+  std::size_t at = 0;
+  auto amount = front_number(cell, at);
+  if (!amount || amount->number < 0) return fits = fits && is_absent(cell), CellAmount{};
+  const bool glued = at < cell.size() && cell[at] != ' ';
+  while (at < cell.size() && cell[at] == ' ') ++at;
+  const std::string_view unit = cell.substr(at);
+  if (unit.empty()) {
+    amount->unit = column.unit;
+  } else if (unit == "MiB") {
+    amount->unit = mebibyte;
+  } else if (const auto read = read_unit(unit, glued); read && (unit.back() == 'B' || !column.of_driver())) {
+    amount->unit = read->bytes;
+  } else {
+    fits = false;
+  }
+  // Without a unit anywhere, it is in MiB as in nvidia-smi, unless no GPU is so large.
+  amount->bare = amount->unit == 0;
+  if (amount->bare) amount->unit = amount->number > max_mebibytes ? 1 : mebibyte;
+  return *amount;
+}
+
+}  // namespace
+
+CellReader::CellReader(const Layout& layout)
+    : separator_(layout.separator), columns_(read_columns(layout.columns, layout.roles)) {
+  bool identity = false, used = false;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const ColumnRole role = columns_[i].role;
+    if (role == ColumnRole::amount) memory_.push_back(i);
+    if (role == ColumnRole::total) totals_.push_back(i);
+    if (role != ColumnRole::amount && role != ColumnRole::total && role != ColumnRole::other) others_.push_back(i);
+    if (role == ColumnRole::command && !command_) command_ = i;
+    identity |= role == ColumnRole::step || role == ColumnRole::epoch || role == ColumnRole::group ||
+                role == ColumnRole::pid || role == ColumnRole::rank || role == ColumnRole::elapsed;
+    used |= role == ColumnRole::amount && columns_[i].reading.label.empty();
+    identity |= role == ColumnRole::amount && columns_[i].device.has_value();
+  }
+  by_order_ = used && !identity;
+}
+
+/// Splits the line into one cell per column; false if there are more or fewer cells, because other log lines may follow
+/// a table. Names of programs may contain separators.
+bool CellReader::split(std::string_view line) {
+  split_table_line(line, separator_, cells_);
+  if (cells_.size() > columns_.size() && command_) {
+    const auto from = cells_.begin() + static_cast<std::ptrdiff_t>(*command_);
+    cells_.erase(from, from + static_cast<std::ptrdiff_t>(cells_.size() - columns_.size()));
+  }
+  if (cells_.size() == columns_.size() + 1 && trimmed(cells_.back()).empty()) cells_.pop_back();
+  return cells_.size() == columns_.size();
+}
+
+bool CellReader::read_cell(std::string_view cell, const TableColumn& column, TableRow& row) {
+  switch (column.role) {
+    case ColumnRole::time:
+      if (const auto day = read_cell_day(cell))
+        day_ = day;
+      else if (const auto time = read_cell_time(cell))
+        row.time = time;
+      else if (const auto seconds = whole_cell(cell); seconds && !row.time)
+        row.time = seconds;  // since the start
+      else if (!seconds && !is_absent(cell))
+        return false;
+      return true;
+    case ColumnRole::elapsed:
+      if (const auto seconds = whole_cell(cell)) row.elapsed = *seconds * column.unit;
+      return true;
+    case ColumnRole::step:
+    case ColumnRole::epoch: {
+      const auto number = whole_cell(cell);
+      (column.role == ColumnRole::step ? row.step : row.epoch) = number;
+      return number || is_absent(cell);
+    }
+    case ColumnRole::index: {
+      std::size_t at = 0;
+      const auto number = front_number(cell, at);
+      if (!number) {  // some users call the GPU's name "gpu"
+        if (!is_absent(cell)) row.subject.name = cell;
+        return true;
+      }
+      if (at != cell.size() || number->decimals != 0 || number->number < 0 || number->number > max_index) return false;
+      // If a user added a "gpu" column before "index", that column is the user's own numbering and has precedence.
+      if (!row.subject.index) row.subject.index = static_cast<int>(number->number);
+      return true;
+    }
+    case ColumnRole::rank:
+      if (const auto number = whole_cell(cell); number && *number >= 0 && *number < 1e6)
+        row.subject.rank = static_cast<int>(*number);
+      return true;
+    case ColumnRole::pid:
+      if (const i64 pid = leading_integer(cell); pid > 0) row.subject.pid = pid;
+      return true;
+    case ColumnRole::uuid:
+      return row.subject.uuid = cell, true;
+    case ColumnRole::bus:
+      return row.subject.bus = cell, true;
+    case ColumnRole::tile:
+      return row.subject.tile = cell, true;
+    case ColumnRole::name:
+      return row.subject.name = cell, true;
+    case ColumnRole::group:
+      if (!is_absent(cell)) (row.subject.group.empty() ? row.subject.group : row.subject.subgroup) = cell;
+      return true;
+    default:
+      return true;
+  }
+}
+
+/// If one amount without a unit is in bytes, all are.
+bool CellReader::read_amounts(TableRow& row) {
+  amounts_.clear();
+  bool fits = true, bytes = false;
+  for (const std::size_t i : memory_) {
+    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), columns_[i], fits));
+    bytes |= amounts_.back().unit == 1 && amounts_.back().bare;
+  }
+  for (const std::size_t i : totals_) {
+    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), columns_[i], fits));
+    bytes |= amounts_.back().unit == 1 && amounts_.back().bare;
+  }
+  for (std::size_t k = 0; k < amounts_.size() && bytes; ++k)
+    if (amounts_[k].bare) amounts_[k].unit = 1;
+  for (std::size_t k = memory_.size(); k < amounts_.size(); ++k)
+    if (amounts_[k].unit > 0 && !column_of(k).device && !column_of(k).host)
+      row.subject.total = amounts_[k].number * amounts_[k].unit;
+  return fits;
+}
+
+bool CellReader::read(std::string_view line, TableRow& row) {
+  if (columns_.empty() || !split(line)) return false;
+  row = {};
+  day_.reset();
+  for (const std::size_t i : others_) {
+    if (columns_[i].role == ColumnRole::command) continue;
+    if (!read_cell(trimmed_cell(cells_[i]), columns_[i], row) && columns_[i].role != ColumnRole::time) return false;
+  }
+  if (!read_amounts(row)) return false;
+  if (row.elapsed) row.time = row.elapsed;  // the program's own clock is finer
+  // A clock without a date counts from the date in the other column.
+  constexpr double day = 86400;
+  if (day_ && row.time && *row.time < day) *row.time += *day_;
+  if (day_ && !row.time) row.time = day_;
+  if (row.time || std::any_of(amounts_.begin(), amounts_.end(), [](const CellAmount& a) { return a.unit > 0; }))
+    return true;
+  return std::none_of(others_.begin(), others_.end(),
+                      [&](std::size_t i) { return columns_[i].role == ColumnRole::time; });
+}
+
+}  // namespace oomdoctor

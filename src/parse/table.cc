@@ -1,0 +1,124 @@
+#include "parse/table.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ascii.h"
+#include "parse/cell_reader.h"
+#include "parse/table_cells.h"
+#include "parse/table_columns.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t max_name = 120;  ///< bytes of a column's name; trackers put the run's name into it
+
+/// True for text that can name a column. A number, an assignment or a sentence cannot.
+bool may_be_name(std::string_view cell) {
+  if (cell.size() > max_name) return false;
+  if (is_digit(cell[0]) && only_digits(cell)) return false;
+  return cell.find_first_of("={}") == cell.npos && !cell.ends_with(": ") &&
+         std::any_of(cell.begin(), cell.end(), [](char c) { return is_letter_or_underscore(c) || c == '%'; });
+}
+
+/// The names in a line that separates them so; empty if it is no header. The column of the row's number has no name.
+std::vector<std::string> read_names(std::string_view line, char separator) {
+  std::vector<std::string_view> cells;
+  line = trimmed(line);
+  if (line.starts_with('#')) line = trimmed(line.substr(1));
+  split_table_line(line, separator, cells);
+  std::vector<std::string> names;
+  if (cells.size() < 2 || cells.size() > max_table_columns) return names;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view cell = trimmed_cell(cells[i]);
+    if (cell.empty() ? i > 0 : !may_be_name(cell)) return {};
+    names.emplace_back(cell);
+  }
+  return names;
+}
+
+/// The unit of amounts that have none in their name: no GPU has so many MiB, and no job uses so few bytes.
+/// Smaller numbers may be percent, fractions or gigabytes.
+CellUnit infer_unit(double largest, const TableColumn& column) {
+  constexpr double min_bytes = 1e7, min_host_bytes = 4e9, min_mebibytes = 256;
+  if (column.host) return largest >= min_host_bytes ? CellUnit::bytes : CellUnit::unknown;
+  if (largest > min_bytes) return CellUnit::bytes;
+  return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
+}
+
+/// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
+bool sample_rows(std::span<const std::string> lines, Layout& layout) {
+  constexpr std::size_t enough = 40;  // rows
+  CellReader reader(layout);
+  std::vector<bool> bare;
+  std::array<double, 2> largest{};  // without a unit; index: of the host
+  std::size_t rows = 0, others = 0;
+  for (const std::string& line : lines) {
+    if (trimmed(line).empty()) continue;
+    TableRow row;
+    if (!reader.read(line, row)) {
+      if (++others > rows + 1) break;
+      continue;
+    }
+    const auto& amounts = reader.amounts();
+    bare.resize(amounts.size());
+    for (std::size_t k = 0; k < amounts.size(); ++k) {
+      if (!amounts[k].bare) continue;
+      bare[k] = true;
+      double& most = largest[reader.column_of(k).host ? 1 : 0];
+      most = std::max(most, amounts[k].number);
+    }
+    if (++rows == enough) break;
+  }
+  if (rows == 0 || rows < others) return false;
+  layout.roles.assign(layout.columns.size(), static_cast<int>(CellUnit::as_named));
+  bool any = false;
+  for (std::size_t k = 0; k < bare.size(); ++k) {
+    const TableColumn& column = reader.column_of(k);
+    const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], column) : CellUnit::as_named;
+    layout.roles[reader.index_of(k)] = static_cast<int>(unit);
+    any |= unit != CellUnit::unknown && k < reader.memory_count();
+  }
+  return any;
+}
+
+}  // namespace
+
+bool read_column_names(std::string_view line, Layout& layout) {
+  const auto separator = find_separator(line);
+  if (!separator) return false;
+  layout = {};
+  layout.separator = *separator;
+  layout.kind = "csv_columns";
+  layout.columns = read_names(line, *separator);
+  return !layout.columns.empty();
+}
+
+bool find_table_header(std::span<const std::string> first_lines, Layout& layout,
+                       bool (*header)(std::string_view line, Layout& layout)) {
+  for (std::size_t i = 0; i + 1 < first_lines.size(); ++i)
+    if (header(first_lines[i], layout) && sample_rows(first_lines.subspan(i + 1), layout)) return true;
+  return false;
+}
+
+bool read_table_header(std::string_view line, Layout& layout) {
+  if (!read_column_names(line, layout)) return false;
+  const auto columns = read_columns(layout.columns, {});
+  for (const TableColumn& column : columns) {
+    const bool known = column.unit > 0 || column.of_driver();
+    layout.roles.push_back(static_cast<int>(known ? CellUnit::as_named : CellUnit::unknown));
+  }
+  return is_memory_table(read_columns(layout.columns, layout.roles), layout.columns);
+}
+
+bool sniff_table(std::span<const std::string> first_lines, Layout& layout) {
+  return find_table_header(first_lines, layout, [](std::string_view line, Layout& read) {
+    if (!read_column_names(line, read)) return false;
+    const auto columns = read_columns(read.columns, {});
+    // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
+    const bool by_sign = read.separator == ',' || read.separator == ';';
+    return is_memory_table(columns, read.columns) && (by_sign || has_position(columns));
+  });
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,35 @@
+// The cells of tables that programs write: separated by commas, semicolons, tabs, bars or blanks, with or without
+// quotes. And the content of a cell: a time in any spelling, or no value.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace oomdoctor {
+
+/// nvidia-smi has about 200 fields; wide tables of trackers have a column for each run.
+inline constexpr std::size_t max_table_columns = 512;
+
+/// What separates the cells of this line; ' ' for runs of blanks. nullopt if nothing does.
+std::optional<char> find_separator(std::string_view line);
+
+/// Splits a line into its cells, untrimmed. A separator within quotes separates nothing. At most max_table_columns + 1
+/// cells.
+void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells);
+
+/// The cell without surrounding blanks, quotes and NULs.
+std::string_view trimmed_cell(std::string_view cell);
+
+/// True for a cell without a value: "[N/A]", "N/A", "-", "[Not Supported]", "Unknown Error", or empty.
+bool is_absent(std::string_view cell);
+
+/// The time of a whole cell: a date with a clock in any order of day, month and year, a clock alone, or seconds,
+/// milliseconds, … since 1970. In seconds since 1970, or since midnight without a date.
+std::optional<double> read_cell_time(std::string_view cell);
+
+/// Parses "2025-02-01" in a separate column, with the clock in the next column. Seconds from 1970 to midnight of that
+/// day.
+std::optional<double> read_cell_day(std::string_view cell);
+
+}  // namespace oomdoctor

@@ -1,0 +1,340 @@
+#include "parse/table_columns.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ascii.h"
+#include "parse/label.h"
+#include "parse/tokens.h"
+
+namespace oomdoctor {
+namespace {
+
+/// A name in its parts: "calm-river - system/gpu.0.memoryAllocatedBytes" is GPU 0, the words gpu, memory, allocated,
+/// and bytes.
+class ColumnName {
+ public:
+  explicit ColumnName(std::string_view printed);
+  ColumnName(const ColumnName&) = delete;
+
+  std::vector<std::string_view> words;  ///< without units and numbers, in lower case
+  std::string_view lowered;             ///< the whole name
+  std::string_view bracket;             ///< "utc" in "Time (UTC)", in lower case
+  std::optional<Unit> unit;
+  std::optional<int> device;
+  bool percent = false;
+  bool extreme = false;  ///< of the values that another column averages
+
+  bool has(std::initializer_list<std::string_view> any) const {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
+  }
+  bool has_only(std::initializer_list<std::string_view> any) const {
+    return !words.empty() &&
+           std::all_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
+  }
+  /// The words with "_" between them: "gpu_id".
+  std::string joined() const {
+    std::string out;
+    for (const std::string_view word : words) out.append(out.empty() ? "" : "_").append(word);
+    return out;
+  }
+  bool names_device() const {
+    return has({"gpu", "cuda", "vram", "hbm", "gmem", "xpu", "npu", "torch", "pytorch", "nvidia", "hip"}) || device;
+  }
+
+ private:
+  void take_bracket(std::string_view& text, std::string_view& lower_text);
+  void take_unit();
+
+  std::string text_;
+};
+
+/// The number right after "gpu", "cuda", "device" or "card": "gpu.0.", "GPU 1 memory", "gpu_id: 1/", "cuda:0".
+std::optional<int> device_in(std::string_view lowered) {
+  constexpr std::size_t max_gap = 5, max_digits = 3;
+  for (const std::string_view word : {"gpu", "cuda", "device", "card"})
+    for (std::size_t at = lowered.find(word); at != lowered.npos; at = lowered.find(word, at + 1)) {
+      if (at > 0 && is_letter_or_underscore(lowered[at - 1]) && lowered[at - 1] != '_') continue;
+      std::size_t digit = at + word.size();
+      const std::size_t most = digit + max_gap;
+      if (lowered.substr(digit).starts_with("_id")) digit += 3;
+      while (digit < std::min(most, lowered.size()) &&
+             std::string_view(" ._:-/#[").find(lowered[digit]) != std::string_view::npos)
+        ++digit;
+      std::size_t end = digit;
+      while (end < lowered.size() && is_digit(lowered[end])) ++end;
+      if (end == digit || end - digit > max_digits ||
+          (end < lowered.size() && is_letter_or_underscore(lowered[end]) && lowered[end] != '_'))
+        continue;
+      return static_cast<int>(leading_integer(lowered.substr(digit, end - digit)));
+    }
+  return std::nullopt;
+}
+
+ColumnName::ColumnName(std::string_view printed) {
+  constexpr std::size_t max_words = 24;
+  std::string_view text = printed;
+  if (const std::size_t dash = text.rfind(" - "); dash != text.npos) text.remove_prefix(dash + 3);  // after the run
+  while (!text.empty() && (text.front() == '#' || text.front() == ' ')) text.remove_prefix(1);
+  text_ = lower(text);
+  lowered = text_;
+  std::string_view lower_text = text_;
+  extreme = lower_text.ends_with("__min") || lower_text.ends_with("__max");
+  percent = lower_text.find('%') != lower_text.npos;
+  device = device_in(lower_text);
+  take_bracket(text, lower_text);
+  IdentifierWords identifier(text, lower_text);
+  while (const auto word = identifier.next())
+    if (!only_digits(*word) && words.size() < max_words) words.push_back(*word);
+  take_unit();
+  for (const std::string_view word : {"percent", "percentage", "pct", "perc"})
+    if (std::erase(words, word) > 0) percent = true;
+  // Weights & Biases print the bytes under a longer name.
+  if (!unit && lowered.starts_with("system") && lowered.ends_with("memoryallocated")) percent = true;
+}
+
+/// "(MiB)", "[%]", "(UTC)" at the end of the name. nvidia-smi's own "memory.used [MiB]" may be cut in the bracket.
+void ColumnName::take_bracket(std::string_view& text, std::string_view& lower_text) {
+  const std::size_t open = lower_text.find_last_of("[(");
+  if (open == lower_text.npos || open == 0) return;
+  bracket = trimmed(lower_text.substr(open + 1, lower_text.find_first_of("])", open) - open - 1));
+  unit = read_unit(bracket, true);
+  text = text.substr(0, open);
+  lower_text = lower_text.substr(0, open);
+}
+
+void ColumnName::take_unit() {
+  while (words.size() > 1 && (is_label_unit(words.back()) || one_of(words.back(), {"g", "b"}))) {
+    if (!unit) unit = read_unit(words.back(), true);
+    words.pop_back();
+  }
+}
+
+ColumnRole time_role(const ColumnName& name) {
+  if (name.has_only({"timestamp", "time", "datetime", "date", "utc", "local", "wall", "ts", "clock"}) && !name.unit)
+    return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) &&
+                   !one_of(name.bracket, {"s", "sec", "ms", "seconds"})
+               ? ColumnRole::time
+           : name.has({"time"}) ? ColumnRole::elapsed
+                                : ColumnRole::other;
+  if (name.has_only({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "s", "ms", "time",
+                     "since", "start", "total", "wall"}) &&
+      name.has({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "time"}))
+    return ColumnRole::elapsed;
+  return ColumnRole::other;
+}
+
+/// Seconds in one unit of a time since the start.
+double elapsed_unit(const ColumnName& name) { return one_of(name.bracket, {"ms"}) || name.has({"ms"}) ? 1e-3 : 1; }
+
+ColumnRole position_role(const ColumnName& name, std::string_view printed) {
+  const std::size_t slash = printed.rfind('/');  // "trainer/global_step"
+  std::string last = lower(slash == printed.npos ? printed : printed.substr(slash + 1));
+  for (char& c : last)
+    if (c == ' ') c = '_';
+  last.erase(0, last.find_first_not_of("_#"));
+  if (step_rank(last) > 0 || last == "training_iteration") return ColumnRole::step;
+  if (one_of(last, {"epoch", "epochs"})) return ColumnRole::epoch;
+  return time_role(name);
+}
+
+ColumnRole key_role(const std::string& name) {
+  struct KeyName {
+    std::string_view name;
+    ColumnRole role;
+  };
+  static constexpr auto keys =
+      std::to_array<KeyName>({{"index", ColumnRole::index},     {"gpu_index", ColumnRole::index},
+                              {"index_gpu", ColumnRole::index}, {"gpu", ColumnRole::index},
+                              {"gpu_id", ColumnRole::index},    {"gpu_idx", ColumnRole::index},
+                              {"deviceid", ColumnRole::index},  {"device_id", ColumnRole::index},
+                              {"device", ColumnRole::index},    {"name", ColumnRole::name},
+                              {"gpu_name", ColumnRole::name},   {"gpu_type", ColumnRole::name},
+                              {"uuid", ColumnRole::uuid},       {"gpu_uuid", ColumnRole::uuid},
+                              {"pci_bus_id", ColumnRole::bus},  {"gpu_bus_id", ColumnRole::bus},
+                              {"bus_id", ColumnRole::bus},      {"tileid", ColumnRole::tile},
+                              {"tile_id", ColumnRole::tile},    {"pid", ColumnRole::pid},
+                              {"process_id", ColumnRole::pid},  {"process_name", ColumnRole::command},
+                              {"command", ColumnRole::command}, {"cmd", ColumnRole::command},
+                              {"rank", ColumnRole::rank},       {"local_rank", ColumnRole::rank},
+                              {"global_rank", ColumnRole::rank}});
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const KeyName& key) { return key.name == name; });
+  return found == keys.end() ? ColumnRole::other : found->role;
+}
+
+/// Names of things that have memory of their own.
+bool names_group(const ColumnName& name) {
+  return name.has_only({"container", "pod", "namespace", "host", "hostname", "node", "machine", "server", "instance",
+                        "session", "run", "experiment", "job", "worker", "service", "id", "name"}) &&
+         !name.has_only({"id", "name"});
+}
+
+bool is_memory_word(std::string_view word) {
+  return one_of(word, {"mem", "memory", "vram", "gmem", "hbm", "ram", "rss", "uss", "pss"});
+}
+
+/// Words of other quantities, and of counts, beside which "memory" is no amount.
+bool names_other_quantity(std::string_view word) {
+  return one_of(word, {"temp",  "temperature", "clock",  "clocks", "freq",   "frequency", "power",   "voltage",
+                       "error", "errors",      "ecc",    "price",  "cost",   "count",     "number",  "num",
+                       "page",  "pages",       "faults", "reads",  "writes", "pressure",  "latency", "efficiency"});
+}
+
+/// The label of the name. Words before the first one of a label are the programmer's name for a part of the program;
+/// after it, every word must belong to the label. nullopt if it names no memory.
+std::optional<Label> label_of(const ColumnName& name) {
+  const auto& words = name.words;
+  auto from = std::find_if(words.begin(), words.end(), belongs_to_label);
+  const bool other = std::any_of(words.begin(), words.end(), [](std::string_view word) {
+    return rejects_label(word) || names_other_quantity(word);
+  });
+  if (other || !std::all_of(from, words.end(), belongs_to_label)) return std::nullopt;
+  const bool memory = std::any_of(words.begin(), words.end(), is_memory_word);
+  if (!memory && (from != words.begin() || !name.unit)) return std::nullopt;
+  return read_label({from, words.end()});
+}
+
+/// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU.
+bool is_plain(const ColumnName& name, std::string_view kind) {
+  return name.has({kind}) && name.has({"memory", "mem"}) && name.has_only({"gpu", "memory", "mem", kind});
+}
+
+/// The unit of an amount of the whole GPU. Every tool takes it from the driver, whose megabytes are 2^20 bytes.
+void set_driver_unit(double unit, Reading& reading) {
+  reading.unit = unit == 1                          ? "B"
+                 : unit > 1.5 * mebibyte * 500      ? "GB"
+                 : unit == static_cast<double>(KiB) ? "KiB"
+                                                    : "MiB";
+  reading.ambiguous_unit = reading.unit == "GB";
+}
+
+struct CellUnitBytes {
+  double bytes;
+  std::string_view text;
+};
+CellUnitBytes bytes_of(CellUnit unit) {
+  switch (unit) {
+    case CellUnit::bytes:
+      return {1, "B"};
+    case CellUnit::kibibytes:
+      return {static_cast<double>(KiB), "KiB"};
+    case CellUnit::mebibytes:
+      return {mebibyte, "MiB"};
+    case CellUnit::gibibytes:
+      return {static_cast<double>(GiB), "GiB"};
+    default:
+      return {0, ""};
+  }
+}
+
+/// Reads a name as memory; leaves the column as it is if it is none.
+void read_amount_name(const ColumnName& name, const std::string& printed, CellUnit inferred, bool has_steps,
+                      TableColumn& column) {
+  if (name.extreme || name.percent || inferred == CellUnit::unknown) return;
+  if (!name.unit && name.bracket.find("hz") != name.bracket.npos) return;
+  if (name.lowered.starts_with("memory.reserved")) return;  // the driver's own, in nvidia-smi
+  const CellUnitBytes fixed = bytes_of(inferred);
+  column.unit = name.unit ? name.unit->bytes : fixed.bytes;
+  if (is_plain(name, "total") || is_plain(name, "limit") || is_plain(name, "capacity")) {
+    column.role = ColumnRole::total;
+    return;
+  }
+  Reading& r = column.reading;
+  r.kind = SeriesKind::sampled_gauge;
+  // Trackers count the whole GPU under "system".
+  const bool of_system = name.has({"system"}) && name.names_device() && name.has({"allocated"});
+  const bool plain_used = of_system || (!has_steps && is_plain(name, "used"));
+  if (plain_used || is_plain(name, "free")) {
+    column.role = ColumnRole::amount;
+    r.metric = plain_used ? Metric::used : Metric::free;
+    set_driver_unit(column.unit, r);
+    return;
+  }
+  const auto label = name.joined() == "nvidia_smi" ? std::optional(Label{Metric::used, SeriesKind::sampled_gauge, true})
+                                                   : label_of(name);
+  if (!label) return;
+  column.role = ColumnRole::amount;
+  r.metric = label->metric;
+  r.kind = label->kind;
+  r.unit = name.unit ? std::string(name.unit->text) : std::string(fixed.text);
+  r.ambiguous_unit = name.unit && name.unit->ambiguous;
+  r.label = printed;
+}
+
+}  // namespace
+
+std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
+  std::vector<TableColumn> columns(names.size());
+  bool steps = false, device = false, cpu = false, query = false;
+  std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const ColumnName name(names[i]);
+    columns[i].role = position_role(name, names[i]);
+    if (columns[i].role == ColumnRole::elapsed) columns[i].unit = elapsed_unit(name);
+    if (columns[i].role == ColumnRole::other) columns[i].role = key_role(name.joined());
+    if (columns[i].role == ColumnRole::other && names_group(name)) columns[i].role = ColumnRole::group;
+    query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
+    steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
+    device |= name.names_device();
+    cpu |= name.has({"cpu"});
+  }
+  bool named_device = false, used = false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    TableColumn& column = columns[i];
+    if (query && column.role == ColumnRole::group) column.role = ColumnRole::other;
+    // A step beside an index makes it the number of the row.
+    if (column.role == ColumnRole::index && steps && names[i] == "index") column.role = ColumnRole::other;
+    if (column.role != ColumnRole::other) continue;
+    const ColumnName name(names[i]);
+    read_amount_name(name, names[i], units.empty() ? CellUnit::as_named : static_cast<CellUnit>(units[i]), steps,
+                     column);
+    if (column.role != ColumnRole::amount && column.role != ColumnRole::total) continue;
+    column.device = name.device;
+    // Of nvidia-smi's 200 fields, only these are the memory of a GPU.
+    if (query && !column.of_driver()) {
+      column.role = ColumnRole::other;
+      continue;
+    }
+    used |= column.reading.metric == Metric::used;
+    named_device |= name.names_device();
+    if (!name.names_device()) unnamed.push_back(i);
+  }
+  const bool host = named_device ? true : cpu && !device;
+  for (const std::size_t i : unnamed) {
+    Metric& metric = columns[i].reading.metric;
+    const bool smi = columns[i].reading.label.empty();
+    if (!host || (smi && !cpu)) continue;
+    if (metric == Metric::memory || metric == Metric::used) metric = Metric::host_used;
+    if (metric == Metric::free) metric = Metric::host_available;
+    columns[i].host = true;
+    if (smi) columns[i].reading.label = names[i];
+  }
+  // Only a GPU's name is worth a setting; every other name separates the rows.
+  if (host && !unnamed.empty())
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (columns[i].role == ColumnRole::name && names[i] == "name") columns[i].role = ColumnRole::group;
+  for (TableColumn& column : columns)
+    column.partner = used && column.role == ColumnRole::amount && column.reading.metric == Metric::free;
+  return columns;
+}
+
+bool has_position(std::span<const TableColumn> columns) {
+  return std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
+    return column.role >= ColumnRole::time && column.role <= ColumnRole::epoch;
+  });
+}
+
+bool is_memory_table(std::span<const TableColumn> columns, std::span<const std::string> names) {
+  bool memory = false, key = false, units = false;
+  for (const TableColumn& column : columns) {
+    memory |= column.role == ColumnRole::amount;
+    units |= column.role == ColumnRole::amount && column.unit > 0;
+    key |= column.role >= ColumnRole::index && column.role <= ColumnRole::group;
+  }
+  const bool identifiers = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return std::all_of(name.begin(), name.end(), [](char c) { return is_dashed_name_char(c) || c == '.' || c == '/'; });
+  });
+  return memory && (has_position(columns) || key || (units && identifiers));
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,62 @@
+// The meaning of a table's columns, by the words of their names: a memory word, a unit anywhere in the name ("_mb",
+// "(MiB)", "[B]", "AllocatedBytes", "%"), and what it is the memory of: "gpu.0.", "host", a process. A name that is not
+// understood is another column, never memory.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/event.h"
+#include "parse/parser.h"
+
+namespace oomdoctor {
+
+inline constexpr double mebibyte = static_cast<double>(MiB);
+
+enum class ColumnRole {
+  other,
+  time,     ///< a date, a clock, or both
+  elapsed,  ///< since the start; TableColumn::unit is in seconds
+  step,
+  epoch,
+  index,  ///< of the GPU, or its name
+  name,   ///< of the GPU
+  uuid,
+  bus,
+  tile,
+  rank,
+  pid,
+  command,  ///< may contain separators
+  group,    ///< a container, a host, a session: each has its own series
+  total,    ///< the capacity
+  amount,   ///< memory over time
+};
+
+/// How an amount without a printed unit counts. The sizes of its first values decide.
+enum class CellUnit : int { as_named, bytes, kibibytes, mebibytes, gibibytes, unknown };
+
+struct TableColumn {
+  ColumnRole role = ColumnRole::other;
+  Reading reading;            ///< of an amount: all but value and quantum
+  double unit = 0;            ///< bytes of one; 0 if the name has no unit
+  bool partner = false;       ///< free memory beside used memory: it shows the capacity
+  std::optional<int> device;  ///< the GPU that the name contains
+  bool host = false;          ///< of the machine or a container, not of a GPU
+
+  /// The memory of a whole GPU, as the driver counts it.
+  bool of_driver() const { return reading.label.empty() && !host; }
+};
+
+/// The columns with these names. `units` has one CellUnit for each name, or is empty.
+std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units);
+
+/// True if a column holds a time, a step or an epoch.
+bool has_position(std::span<const TableColumn> columns);
+
+/// True if rows of these columns can be distinguished, and at least one is memory.
+bool is_memory_table(std::span<const TableColumn> columns, std::span<const std::string> names);
+
+}  // namespace oomdoctor

@@ -1,0 +1,93 @@
+#include "parse/table_columns.h"
+
+#include <string>
+#include <vector>
+
+#include "catch.h"
+#include "parse/table.h"
+#include "parse/table_cells.h"
+
+namespace oomdoctor {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// The only column of this name beside a time.
+TableColumn column_of(const std::string& name) { return read_columns(Names{"time", name}, {})[1]; }
+
+TEST_CASE("a column is memory by its words, its unit stands anywhere", "[table]") {
+  struct NamedUnit {
+    const char* name;
+    double unit;
+    Metric metric;
+  };
+  for (const NamedUnit& c : std::vector<NamedUnit>{{"mem_usage (MiB)", 1048576, Metric::memory},
+                                                   {"gpu_mem_allocated [GB]", 1073741824, Metric::allocated},
+                                                   {"peak_mem_reserved_bytes", 1, Metric::max_reserved},
+                                                   {"GPU 1 memory used", 0, Metric::used},
+                                                   {"vram_kb", 1024, Metric::memory},
+                                                   {"host RAM (GiB)", 1073741824, Metric::host_used},
+                                                   {"proc.memory.rssMB", 1048576, Metric::host_rss},
+                                                   {"run-7 - system/gpu.0.memoryAllocatedBytes", 1, Metric::used}}) {
+    CAPTURE(c.name);
+    const TableColumn column = column_of(c.name);
+    CHECK(column.role == ColumnRole::amount);
+    CHECK(column.unit == c.unit);
+    CHECK(column.reading.metric == c.metric);
+  }
+}
+
+TEST_CASE("a column with a word of another quantity is no memory", "[table]") {
+  for (const char* name : {"mem_percent (%)", "clocks.current.memory [MHz]", "temperature.memory",
+                           "utilization.memory [%]", "ram_price", "memory_errors", "gpu_utilization (%)", "swap_mb",
+                           "loss", "run - gpu.0.memoryAllocatedBytes__MAX", "max_iter"}) {
+    CAPTURE(name);
+    CHECK(column_of(name).role == ColumnRole::other);
+  }
+}
+
+TEST_CASE("the name of a column contains its GPU", "[table]") {
+  CHECK(column_of("gpu.3.memory_mb").device == 3);
+  CHECK(column_of("GPU 0 memory used").device == 0);
+  CHECK(column_of("gpu1_mem_mb").device == 1);
+  CHECK_FALSE(column_of("gpu_mem_mb").device);
+  CHECK_FALSE(column_of("gpu 80GB memory used").device);
+}
+
+TEST_CASE("memory without a word for its place is the host's beside a GPU's", "[table]") {
+  const auto columns = read_columns(Names{"time", "mem_usage (MiB)", "gpu_mem_usage (MiB)"}, {});
+  CHECK(columns[1].reading.metric == Metric::host_used);
+  CHECK(columns[2].reading.metric == Metric::memory);
+}
+
+TEST_CASE("a time is read in every order of its parts", "[table]") {
+  const double noon = 1738411207;  // 2025-02-01 12:00:07 UTC
+  for (const char* cell : {"2025-02-01 12:00:07", "2025/02/01T12:00:07Z", "02-01-2025 12:00:07", "01.02.2025 12:00:07",
+                           "2025-02-01 12:00:07 PM", "1738411207", "1738411207000", "Sat Feb  1 12:00:07 2025"}) {
+    CAPTURE(cell);
+    CHECK(read_cell_time(cell) == noon);
+  }
+  CHECK(read_cell_time("21-02-2025 12:00:07") == noon + 20 * 86400);  // no month 21
+  CHECK(read_cell_time("01:00:07 PM") == 46807);
+  CHECK_FALSE(read_cell_time("41877"));
+  CHECK_FALSE(read_cell_time("soon"));
+}
+
+TEST_CASE("separators within quotes separate nothing", "[table]") {
+  std::vector<std::string_view> cells;
+  split_table_line("\"a, b\",2,\"\",", ',', cells);
+  CHECK(cells == std::vector<std::string_view>{"\"a, b\"", "2", "\"\"", ""});
+  split_table_line("| 1 | 2 |", '|', cells);
+  CHECK(cells == std::vector<std::string_view>{" 1 ", " 2 "});
+}
+
+TEST_CASE("a header needs rows below it", "[table]") {
+  Layout layout;
+  CHECK(sniff_table(Names{"a banner", "step;gpu_mem", "10;5120", "20;5120"}, layout));
+  CHECK(layout.separator == ';');
+  CHECK_FALSE(sniff_table(Names{"step;gpu_mem", "started", "10 percent done"}, layout));
+  CHECK_FALSE(sniff_table(Names{"step;gpu_mem", "10;0.51", "20;0.52"}, layout));  // a share, or GB
+}
+
+}  // namespace
+}  // namespace oomdoctor
