@@ -13,10 +13,12 @@
 
 #include "base/ascii.h"
 #include "parse/context.h"
+#include "parse/device_export.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/recorded_rows.h"
 #include "parse/sizes.h"
+#include "parse/table_cells.h"
 
 namespace oomdoctor::parsers::free_table {
 namespace {
@@ -86,6 +88,19 @@ void emit(std::string_view total, std::string_view printed, Metric metric, const
   sink.reading(r, {}, time);
 }
 
+/// The time on a line of its own above the table, as a loop with date(1) prints it.
+std::optional<double> find_date(const Cursor& cursor) {
+  constexpr int most_lines = 3;
+  std::optional<double> time;
+  cursor.backward_texts(most_lines, [&](std::string_view text) {
+    const std::string_view line = trimmed(text);
+    time = parse_date_line(line);
+    if (!time) time = read_cell_time(line);
+    return !time;
+  });
+  return time;
+}
+
 /// Reads the line below in old versions: "-/+ buffers/cache:   29187660   36786236", used and available.
 void without_cache(const Match& m, EventSink& sink) {
   static constexpr std::string_view label = "-/+ buffers/cache:";
@@ -114,8 +129,9 @@ void memory(const Match& m, EventSink& sink) {
   const auto head = find_before(m.cursor, 2, "total");
   if (!head || head->text.find("used") == head->text.npos || head->text.find("free") == head->text.npos) return;
   if (head->text.find("available") == head->text.npos) return without_cache(m, sink);
-  emit(m[1], m[2], Metric::host_used, &m.cursor, sink);
-  emit(m[1], m[3], Metric::host_available, &m.cursor, sink);
+  const auto time = find_date(m.cursor);
+  emit(m[1], m[2], Metric::host_used, &m.cursor, sink, time);
+  emit(m[1], m[3], Metric::host_available, &m.cursor, sink, time);
 }
 
 /// Accepts free's header after a time column: a loop printed the rows, each with a date in place of "Mem:".

@@ -1,8 +1,8 @@
 // Host memory as Python's tools print it: %memit, memory_profiler, tracemalloc, getrusage, and the worker table with
 // proportional and unique set sizes.
 //
-// memory_profiler and %memit divide by 2^20 and print MiB. The line-by-line table of memory_profiler is no series: its
-// rows are source lines, not points in time.
+// memory_profiler and %memit divide by 2^20 and print MiB. The rows of memory_profiler's table are source lines, not
+// points in time: a table is one value, its peak, under the name of the line that added most.
 //
 // tracemalloc counts only Python's own objects. The example in its manual divides by 10^6.
 //
@@ -10,6 +10,7 @@
 //
 // In the worker table the unit is a letter, a power of 2^10. rss counts shared pages in every process; pss divides them
 // among the processes.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
@@ -71,6 +72,59 @@ std::vector<std::string_view> split_words(std::string_view line) {
 /// The peak during one statement. Each call of %memit resets it.
 void memit(const Match& m, EventSink& sink) {
   Reading r = make_reading(parse_number(m[1]) * mib, mib / 100, "MiB", "%memit peak");
+  r.kind = SeriesKind::reset_maximum;
+  sink.reading(r);
+}
+
+/// A row of memory_profiler's table: "    46   3310.7 MiB   2310.7 MiB           4           keep = df.loc[…]".
+struct ProfiledLine {
+  i64 line = 0;
+  double used = 0, added = 0;  ///< MiB
+  std::string_view code;
+};
+
+std::optional<ProfiledLine> parse_profiled_line(std::string_view text) {
+  const auto words = split_words(text);
+  if (words.size() < 6 || !only_digits(words[0]) || words[2] != "MiB" || words[4] != "MiB") return std::nullopt;
+  ProfiledLine row{leading_integer(words[0]), parse_number(words[1]), 0, {}};
+  const bool less = words[3].starts_with('-');
+  row.added = parse_number(less ? words[3].substr(1) : words[3]) * (less ? -1 : 1);
+  const std::size_t code = only_digits(words[5]) && words.size() > 6 ? 6 : 5;  // without Occurrences in old versions
+  row.code = text.substr(static_cast<std::size_t>(words[code].data() - text.data()));
+  return row;
+}
+
+/// The first row is the call itself: it adds what the program had before.
+void profiled_lines(const Match& m, EventSink& sink) {
+  constexpr int most_lines = 2000;
+  constexpr std::size_t most_code = 60;  // bytes
+  std::string file;
+  m.cursor.backward_texts(3, [&](std::string_view text) {
+    constexpr std::string_view key = "Filename: ";
+    if (text.starts_with(key)) file = trimmed(text.substr(key.size()));
+    return file.empty();
+  });
+  if (const std::size_t slash = file.find_last_of("/\\"); slash != file.npos) file.erase(0, slash + 1);
+  double peak = 0, most = 0;
+  i64 last = 0;
+  std::string place;
+  m.cursor.forward(most_lines, [&](const Line& line) {
+    const std::string_view text = line.body();
+    if (last > 0 && trimmed(text).empty()) return false;
+    const auto row = parse_profiled_line(text);
+    if (!row) return true;
+    peak = std::max(peak, row->used);
+    if (last > 0 && row->added > most) {
+      most = row->added;
+      place = (file.empty() ? "line " : file + ":") + std::to_string(row->line) + ' ' +
+              std::string(trimmed(row->code.substr(0, most_code)));
+    }
+    last = line.number;
+    return true;
+  });
+  if (last == 0) return;
+  sink.claim_through(last);
+  Reading r = make_reading(peak * mib, mib / 10, "MiB", place.empty() ? file : place);
   r.kind = SeriesKind::reset_maximum;
   sink.reading(r);
 }

@@ -74,6 +74,28 @@ std::optional<RowStart> parse_row_start(std::string_view line, std::size_t at) {
 bool new_header(std::string_view line, Layout& layout) { return read_header(line, "GPU_mem", layout); }
 bool old_header(std::string_view line, Layout& layout) { return read_header(line, "gpu_mem", layout); }
 
+/// The rows of results.txt, which YOLOv5 writes without a header: every line is the row of an epoch, and the epochs go
+/// up.
+bool results_file(std::span<const std::string> first_lines, Layout& layout) {
+  constexpr std::size_t min_lines = 3, min_columns = 8;
+  std::optional<double> before;
+  for (const std::string& line : first_lines) {
+    const auto row_start = parse_row_start(line, std::min(line.find_first_not_of(' '), line.size()));
+    if (!row_start || (before && row_start->epoch.value != *before + 1)) return false;
+    before = row_start->epoch.value;
+    std::size_t columns = 0;
+    for (std::size_t at = row_start->end + 1; at < line.size(); ++columns) {
+      at = std::min(line.find_first_not_of(' ', at), line.size());
+      if (at < line.size() && !read_number(line, at)) return false;
+    }
+    if (columns < min_columns) return false;
+  }
+  layout = {};
+  layout.roles = {1};
+  layout.kind = "yolo_table";
+  return first_lines.size() >= min_lines;
+}
+
 /// "      0/299      6.3G    0.1131 ...", possibly after a tag or a time: the epoch, then the memory. YOLOv5 and YOLOv7
 /// count epochs from 0, ultralytics from 1.
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {

@@ -170,7 +170,7 @@ struct ReportTrend {
   std::string model;  ///< the chosen law; `models` has the criterion of all candidates (lower is better)
   std::vector<std::pair<std::string, double>> models;
   std::optional<ReportForecast> forecast;
-  std::optional<std::int64_t> capacity_bytes;  ///< of the memory that the series fills, if known; not in the JSON
+  std::optional<std::int64_t> capacity_bytes;  ///< of the memory that the series fills, if known
   std::string why;
   std::string release;                  ///< the part of it about memory that is free again at the end; in words only
   bool moves = false;                   ///< `shape` is "too_short", but the values rise or fall; in words only

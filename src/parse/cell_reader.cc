@@ -104,6 +104,12 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       else if (!seconds && !is_absent(cell))
         return false;
       return true;
+    case ColumnRole::am_pm: {
+      constexpr double half_day = 43200;
+      if (!row.time || (cell != "AM" && cell != "PM")) return false;
+      *row.time += (cell == "PM" ? half_day : 0) - (*row.time >= half_day ? half_day : 0);
+      return true;
+    }
     case ColumnRole::elapsed:
       if (const auto seconds = whole_cell(cell)) row.elapsed = *seconds * column.unit;
       return true;
@@ -174,7 +180,9 @@ bool CellReader::read(std::string_view line, TableRow& row) {
   day_.reset();
   for (const std::size_t i : others_) {
     if (columns_[i].role == ColumnRole::command) continue;
-    if (!read_cell(trimmed_cell(cells_[i]), columns_[i], row) && columns_[i].role != ColumnRole::time) return false;
+    // A cell of words is the time of nothing; between commas, it may be damaged.
+    const bool damaged = columns_[i].role == ColumnRole::time && separator_ != ' ';
+    if (!read_cell(trimmed_cell(cells_[i]), columns_[i], row) && !damaged) return false;
   }
   if (!read_amounts(row)) return false;
   if (row.elapsed) row.time = row.elapsed;  // the program's own clock is finer

@@ -216,7 +216,8 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
       --i;
       continue;
     }
-    if (i >= 2 && is_number(i - 2) && read_unit(t.text, glued(i - 1))) break;  // unit of the number before
+    if (i >= 2 && is_number(i - 2) && (read_unit(t.text, glued(i - 1)) || one_of(t.name, {"c", "w", "mhz", "rpm"})))
+      break;  // unit of the number before
     words.clear(), kept.clear();
     IdentifierWords identifier(t.text, t.name);
     while (const auto word = identifier.next()) words.push_back(*word);
@@ -488,7 +489,8 @@ void FreeformReader::read_values() {
       if (read_share(p, n, device)) n += 3, digits_matter_ = true;
       continue;
     }
-    if (is_integer(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
+    const bool pair = is(n + 1, '/') && is_number(n + 2);  // "GPU 0: 21000/24576 MB"
+    if (is_integer(n) && !pair && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
       device = index_number(tokens_[n].number.value);
       device_at = tokens_[n].begin;
       continue;
@@ -704,7 +706,7 @@ bool may_name_pair(std::string_view block, std::size_t at) {
   constexpr std::size_t label = 4, max_bytes = 24;  // "gpu:"
   const std::string_view text = block.substr(std::min(at + label, block.size()), max_bytes);
   const std::size_t slash = text.find('/'), number = text.find_first_of("0123456789");
-  return slash != text.npos && number < slash && text.find_first_not_of("0123456789. gGmMiIbB") == slash;
+  return slash != text.npos && number < slash && text.find_first_not_of("0123456789. gGmMiIbB:") == slash;
 }
 
 bool may_end_bar(std::string_view block, std::size_t at) {

@@ -287,7 +287,9 @@ void ResultBuilder::drop_incident() {
 
 void ResultBuilder::reading(const Reading& reading, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(reading.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) return count_impossible();
-  series_.add(here_, reading, step, time, runs_.stream(here_).step);
+  const auto stream_step = runs_.stream(here_).step;
+  if (!step && !stream_step && !time) time = here_.ref().line.prefix.time;  // without steps, the clock is the axis
+  series_.add(here_, reading, step, time, stream_step);
 }
 
 void ResultBuilder::step(const Step& step) {

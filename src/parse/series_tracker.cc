@@ -80,7 +80,8 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
     if (step) return *step;
     return stream_step ? to_double(*stream_step) : series.last_x;
   }
-  if (series.has_times && time) {
+  const auto dated = [](double moment) { return moment >= first_dated_time; };
+  if (series.has_times && time && (!state.t0 || dated(*time) == dated(*state.t0))) {
     double moment = *time;
     if (state.t0 && moment < state.last_time && moment < day)
       moment += day * std::ceil((state.last_time - moment) / day);

@@ -16,24 +16,6 @@ namespace {
 /// Around the cells of exports, which may be quoted.
 bool is_cell_padding(char c) { return is_blank(c) || c == '"' || c == '\0' || c == '\r'; }
 
-/// The number of `size` digits at `at`; -1 for anything else.
-int digits_at(std::string_view text, std::size_t at, std::size_t size) {
-  if (at + size > text.size() || !only_digits(text.substr(at, size))) return -1;
-  return static_cast<int>(leading_integer(text.substr(at, size)));
-}
-
-/// "02-21-2026 09:04:10", "21/02/2026 09:04:10", "21.02.2026 …" as "2026-02-21 09:04:10", which read_time() reads. A
-/// month comes first if either number can be a month, but behind points the day does. "" for anything else.
-std::string year_first(std::string_view cell) {
-  constexpr std::size_t date = 10;
-  if (cell.size() <= date || (cell[2] != '-' && cell[2] != '/' && cell[2] != '.') || cell[5] != cell[2]) return {};
-  int month = digits_at(cell, 0, 2), day = digits_at(cell, 3, 2);
-  if (month < 0 || day < 0 || digits_at(cell, 6, 4) < 0) return {};
-  if (month > 12 || cell[2] == '.') std::swap(month, day);
-  const auto two = [](int n) { return std::string{static_cast<char>('0' + n / 10), static_cast<char>('0' + n % 10)}; };
-  return std::string(cell.substr(6, 4)) + '-' + two(month) + '-' + two(day) + std::string(cell.substr(date));
-}
-
 /// The time stamp that begins the cell and is all of it, but for a time zone or AM and PM.
 std::optional<double> read_whole_stamp(std::string_view cell) {
   constexpr std::size_t max_zone_length = 6;  // such as "+01:00"
@@ -120,16 +102,16 @@ std::optional<double> read_cell_time(std::string_view cell) {
       if (n->value / unit > first_dated_time && n->value / unit < 1e11) return n->value / unit;
     return std::nullopt;
   }
-  if (const std::string sorted = year_first(cell); !sorted.empty()) return read_whole_stamp(sorted);
+  // "02-11 12:00:00" has no year, and only its clock is certain.
+  constexpr std::size_t date = 6;
+  if (cell.size() > date && cell[5] == ' ' && (cell[2] == '-' || cell[2] == '/'))
+    if (const auto clock = read_whole_stamp(cell.substr(date))) return clock;
   return read_calendar_time(cell);
 }
 
 std::optional<double> read_cell_day(std::string_view cell) {
   if (cell.size() != 10) return std::nullopt;
-  const std::string midnight = std::string(cell) + " 00:00:00";
-  auto stamp = read_time(midnight);
-  if (!stamp)
-    if (const std::string sorted = year_first(midnight); !sorted.empty()) stamp = read_time(sorted);
+  const auto stamp = read_time(std::string(cell) + " 00:00:00");
   return stamp && stamp->has_date ? std::optional(stamp->seconds) : std::nullopt;
 }
 

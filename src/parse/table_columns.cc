@@ -156,8 +156,8 @@ ColumnRole key_role(const std::string& name) {
                               {"tile_id", ColumnRole::tile},    {"pid", ColumnRole::pid},
                               {"process_id", ColumnRole::pid},  {"process_name", ColumnRole::command},
                               {"command", ColumnRole::command}, {"cmd", ColumnRole::command},
-                              {"rank", ColumnRole::rank},       {"local_rank", ColumnRole::rank},
-                              {"global_rank", ColumnRole::rank}});
+                              {"am_pm", ColumnRole::am_pm},     {"rank", ColumnRole::rank},
+                              {"local_rank", ColumnRole::rank}, {"global_rank", ColumnRole::rank}});
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const KeyName& key) { return key.name == name; });
   return found == keys.end() ? ColumnRole::other : found->role;
 }
@@ -258,7 +258,7 @@ void read_amount_name(const ColumnName& name, const std::string& printed, CellUn
   r.kind = label->kind;
   r.unit = name.unit ? std::string(name.unit->text) : std::string(fixed.text);
   r.ambiguous_unit = name.unit && name.unit->ambiguous;
-  r.label = printed;
+  r.label = trimmed(std::string_view(printed).substr(0, printed.find_first_of("[(", 1)));
 }
 
 }  // namespace

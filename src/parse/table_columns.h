@@ -19,6 +19,7 @@ inline constexpr double mebibyte = static_cast<double>(MiB);
 enum class ColumnRole {
   other,
   time,     ///< a date, a clock, or both
+  am_pm,    ///< of the clock in the column before
   elapsed,  ///< since the start; TableColumn::unit is in seconds
   step,
   epoch,

@@ -172,7 +172,7 @@ const ReportSeries& choose_fullest(const std::vector<const ReportSeries*>& order
   return *fullest;
 }
 
-/// A growing series, else the peaks of the GPU's memory, else the series with most values.
+/// A growing series, else the peaks of the GPU's memory, else the series with most values. Of single values, the largest.
 const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
   if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
     return *growing;
@@ -181,7 +181,8 @@ const ReportSeries& choose_series(const Report& report, const std::vector<const 
   });
   if (is_growth(order.front()->trend)) return *order.front();
   if (peak != order.end()) return **peak;
-  return order.front()->metric == "used" ? choose_fullest(order) : *order.front();
+  const bool by_level = order.front()->metric == "used" || is_single(*order.front());
+  return by_level ? choose_fullest(order) : *order.front();
 }
 
 /// Two lines for one series: its values, then its rate or trend.

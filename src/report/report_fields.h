@@ -199,9 +199,10 @@ void fields(auto& field, Is<ReportTrend> auto& of) {
                model("score", name_and_score.second, as_real);
              },
              {.description = "candidates, lower is better"});
+  field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("forecast", of.forecast);
   field("why", of.why);
-  field.words_only(of.capacity_bytes, of.release, of.moves, of.increment);
+  field.words_only(of.release, of.moves, of.increment);
   field("stages", of.stages,
         {.description = "what the run was doing, in order; the rest of the trend speaks of the working stage that it "
                         "ended in",

@@ -171,6 +171,7 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
     if (bracket) {
       if (i >= s.size() || s[i] != ']') return false;
       ++i;
+      if (starts(s, i, " > ")) i += 2;  // a monitor's mark between its clock and its values
     }
     if (i < s.size() && s[i] == ':') ++i;
     if (!prefix.time || stamp->has_date) keep(*stamp, place);
@@ -274,6 +275,30 @@ std::optional<double> seconds_of_date(int year, int month, int day) {
   return seconds;
 }
 
+/// True for the form "02-21-2026", "21/02/2026", "21.02.2026", with any digits.
+bool looks_like_date_before_year(std::string_view s) {
+  return s.size() > 10 && (s[2] == '-' || s[2] == '/' || s[2] == '.') && s[5] == s[2] && fixed_number(s, 0, 2) >= 0 &&
+         fixed_number(s, 3, 2) >= 0 && fixed_number(s, 6, 4) >= 0;
+}
+
+/// The end of what separates a date from its clock: " ", "T", " @ ".
+std::size_t end_of_gap(std::string_view s, std::size_t at) {
+  return at + (s.substr(at).starts_with(" @ ") ? std::size_t{3} : std::size_t{1});
+}
+
+/// Reads "02-21-2026 ": the seconds from 1970 to midnight of that day, and the offset of the clock. A month comes first
+/// if either number can be a month, but between points the day does.
+std::optional<std::pair<double, std::size_t>> read_date_before_year(std::string_view s) {
+  constexpr std::size_t date = 10;
+  if (!looks_like_date_before_year(s) || fixed_number(s, 6, 4) < 1970 ||
+      (s[date] != ' ' && s[date] != 'T' && s[date] != '_'))
+    return std::nullopt;
+  int month = fixed_number(s, 0, 2), day = fixed_number(s, 3, 2);
+  if (month > 12 || s[2] == '.') std::swap(month, day);
+  const auto seconds = seconds_of_date(fixed_number(s, 6, 4), month, day);
+  return seconds ? std::optional(std::pair(*seconds, end_of_gap(s, date))) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<TimeStamp> read_time(std::string_view s) {
@@ -288,6 +313,10 @@ std::optional<TimeStamp> read_time(std::string_view s) {
     if (s[10] != ' ' && s[10] != 'T' && s[10] != '_') return std::nullopt;
     out.has_date = true;
     at = 11;
+  } else if (const auto date = read_date_before_year(s)) {
+    day = date->first;
+    at = date->second;
+    out.has_date = true;
   }
   const int hour = fixed_number(s, at, 2), minute = fixed_number(s, at + 3, 2), second = fixed_number(s, at + 6, 2);
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return std::nullopt;
@@ -304,6 +333,7 @@ std::optional<TimeStamp> read_time(std::string_view s) {
 }
 
 bool looks_like_time(std::string_view s) {
+  if (looks_like_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, 10)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return fixed_number(s, 0, 2) >= 0 && s.substr(2, 1) == ":" && fixed_number(s, 3, 2) >= 0 && s.substr(5, 1) == ":" &&
          fixed_number(s, 6, 2) >= 0;

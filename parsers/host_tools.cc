@@ -1,0 +1,132 @@
+// The memory of a machine or of its processes as top, vmstat, pidstat, sar and dstat print it again and again, each
+// with its own clock.
+//
+// top's "used" and dstat's leave the page cache out. vmstat prints no amount in use: what is free, and the buffers and
+// the cache, which the kernel gives up, are available. sar prints the kernel's own estimate of that, kbavail; its
+// kbmemused contains the cache in old versions.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/ascii.h"
+#include "parse/context.h"
+#include "parse/device_export.h"
+#include "parse/line_format.h"
+#include "parse/parser.h"
+#include "parse/recorded_rows.h"
+#include "parse/sizes.h"
+#include "parse/table_cells.h"
+#include "parse/table_rows.h"
+#include "text/lines.h"
+
+namespace oomdoctor::parsers::host_tools {
+namespace {
+
+enum VmstatRole : int { other, available, end_of_names };
+
+Reading host_reading(Metric metric, double value, double quantum, std::string_view unit, std::string_view label) {
+  Reading r;
+  r.metric = metric;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = value;
+  r.quantum = quantum;
+  r.unit = std::string(unit);
+  r.label = std::string(label);
+  return r;
+}
+
+double number_of(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  return number ? number->value : 0;
+}
+
+/// Names the columns of sysstat's table behind its clock, "12:00:01 AM   UID       PID …", for the reader of tables.
+/// False if a line is none.
+bool read_sysstat_names(std::string_view line, Layout& layout) {
+  const auto cells = split_at_blanks(line);
+  layout = {};
+  layout.separator = ' ';
+  layout.kind = "log";
+  if (cells.size() < 4) return false;
+  std::size_t i = read_cell_time(cells[0]) ? 1 : 0;  // the clock may be cut off already, as the line's own
+  layout.columns.emplace_back("time");
+  if (cells[i] == "AM" || cells[i] == "PM") layout.columns.emplace_back("am_pm"), ++i;
+  for (; i < cells.size(); ++i) layout.columns.emplace_back(cells[i]);
+  return true;
+}
+
+bool rename(Layout& layout, std::string_view from, const char* to) {
+  const auto column = std::find(layout.columns.begin(), layout.columns.end(), from);
+  if (column == layout.columns.end()) return false;
+  *column = to;
+  return true;
+}
+
+}  // namespace
+
+void top(const Match& m, EventSink& sink) {
+  constexpr int most_lines = 8;  // between the clock and this line; one for each CPU may be more
+  const double unit = static_cast<double>(unit_bytes(m[1]).value_or(1));
+  Reading r = host_reading(Metric::host_used, number_of(m[4]) * unit, unit / 10, m[1], "top");
+  r.capacity = number_of(m[2]) * unit;
+  std::optional<double> time;
+  m.cursor.backward_texts(most_lines, [&](std::string_view text) {
+    if (!text.starts_with("top - ")) return true;
+    if (const auto stamp = read_time(text.substr(6))) time = stamp->seconds;
+    return false;
+  });
+  sink.reading(r, {}, time);
+}
+
+/// With -t, the zone of the time is the last name, and the time itself is two cells.
+bool vmstat_header(std::string_view line, Layout& layout) {
+  layout = {};
+  for (const auto cell : split_at_blanks(line)) {
+    layout.columns.emplace_back(cell);
+    layout.roles.push_back(cell == "free" || cell == "buff" || cell == "cache" ? available : other);
+    if (cell == "id" || cell == "wa" || cell == "st" || cell == "gu") layout.roles.back() = end_of_names;
+  }
+  layout.kind = "log";
+  return std::count(layout.roles.begin(), layout.roles.end(), available) == 3;
+}
+
+bool vmstat_row(std::string_view line, const Layout& layout, EventSink& sink) {
+  const auto cells = split_at_blanks(line);
+  const std::size_t names = layout.columns.size();
+  const bool timed = layout.roles.back() != end_of_names && cells.size() == names + 1;
+  if (!timed && cells.size() != names) return false;
+  double kibibytes = 0;
+  for (std::size_t i = 0; i + 1 < names; ++i) {
+    if (cells[i].empty() || !only_digits(cells[i])) return false;
+    if (layout.roles[i] == available) kibibytes += number_of(cells[i]);
+  }
+  std::optional<double> time;
+  if (timed) time = read_cell_time(std::string(cells[names - 1]) + ' ' + std::string(cells[names]));
+  constexpr double unit = static_cast<double>(KiB);
+  sink.reading(host_reading(Metric::host_available, kibibytes * unit, unit, "KiB", "vmstat"), {}, time);
+  return true;
+}
+
+/// Other tables of pidstat may follow the one of memory, so their headers open a table, too.
+bool pidstat_header(std::string_view line, Layout& layout) {
+  if (!read_sysstat_names(line, layout) || !rename(layout, "PID", "pid")) return false;
+  rename(layout, "RSS", "rss (KiB)");
+  return true;
+}
+
+bool sar_header(std::string_view line, Layout& layout) {
+  return read_sysstat_names(line, layout) && rename(layout, "kbavail", "host_mem_available (KiB)");
+}
+
+bool dstat_header(std::string_view line, Layout& layout) {
+  layout = {};
+  for (const auto cell : split_at_commas(line)) layout.columns.emplace_back(cell);
+  layout.kind = "log";
+  rename(layout, "epoch", "timestamp");
+  return layout.columns.size() > 4 && rename(layout, "used", "host_mem_used (B)");
+}
+
+std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
+
+}  // namespace oomdoctor::parsers::host_tools
