@@ -74,26 +74,33 @@ std::optional<RowStart> parse_row_start(std::string_view line, std::size_t at) {
 bool new_header(std::string_view line, Layout& layout) { return read_header(line, "GPU_mem", layout); }
 bool old_header(std::string_view line, Layout& layout) { return read_header(line, "gpu_mem", layout); }
 
-/// The rows of results.txt, which YOLOv5 writes without a header: every line is the row of an epoch, and the epochs go
-/// up.
+/// Counts the numbers in a text; nullopt if it contains anything else.
+std::optional<std::size_t> count_numbers(std::string_view text) {
+  std::size_t numbers = 0;
+  for (std::size_t at = text.find_first_not_of(' '); at < text.size(); at = text.find_first_not_of(' ', at), ++numbers)
+    if (!read_number(text, at)) return std::nullopt;
+  return numbers;
+}
+
+/// The rows of results.txt, which YOLOv5 writes without a header: epochs that go up, each with its memory, and nothing
+/// but numbers behind it. A console may have broken the rows.
 bool results_file(std::span<const std::string> first_lines, Layout& layout) {
-  constexpr std::size_t min_lines = 3, min_columns = 8;
+  constexpr std::size_t min_rows = 3, min_numbers = 8;  // numbers of one row
   std::optional<double> before;
+  std::size_t rows = 0, numbers = 0;
   for (const std::string& line : first_lines) {
     const auto row_start = parse_row_start(line, std::min(line.find_first_not_of(' '), line.size()));
-    if (!row_start || (before && row_start->epoch.value != *before + 1)) return false;
-    before = row_start->epoch.value;
-    std::size_t columns = 0;
-    for (std::size_t at = row_start->end + 1; at < line.size(); ++columns) {
-      at = std::min(line.find_first_not_of(' ', at), line.size());
-      if (at < line.size() && !read_number(line, at)) return false;
-    }
-    if (columns < min_columns) return false;
+    if (!row_start && rows == 0) return false;
+    if (row_start && before && row_start->epoch.value != *before + 1) return false;
+    if (row_start) before = row_start->epoch.value, ++rows;
+    const auto more = count_numbers(std::string_view(line).substr(row_start ? row_start->end + 1 : 0));
+    if (!more) return false;
+    numbers += *more;
   }
   layout = {};
   layout.roles = {1};
   layout.kind = "yolo_table";
-  return first_lines.size() >= min_lines;
+  return rows >= min_rows && numbers >= rows * min_numbers;
 }
 
 /// "      0/299      6.3G    0.1131 ...", possibly after a tag or a time: the epoch, then the memory. YOLOv5 and YOLOv7

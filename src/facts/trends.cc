@@ -241,7 +241,8 @@ std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Incident* in
     growth.at_work = shows_progress(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
-    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::utilization;
+    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free &&
+                       s.metric != Metric::utilization && s.metric != Metric::host_utilization;
     inputs.push_back({&s, growth, fills && s.followed(), s.capacity > 0 ? std::optional(s.capacity) : growth.capacity});
   }
   return inputs;

@@ -157,6 +157,7 @@ struct Reading {
   double capacity = 0;          ///< bytes of the whole that the value is a part of; 0 if the line does not print it
   std::string unit;             ///< as printed ("GB", "MiB", "")
   bool ambiguous_unit = false;  ///< the letters can mean 10^9 or 2^30
+  bool since_start = false;     ///< its time counts from the start of the program: if it falls, the program began again
   std::string label;            ///< as printed ("Memory", "mem"); keeps two series of one metric apart
   std::string phase;            ///< the point within the step, if the format prints one ("before forward")
 };

@@ -14,7 +14,7 @@
 
 namespace oomdoctor {
 
-/// The quantity that a series measures. All but utilization and input_length are in bytes.
+/// The quantity that a series measures. All but the two utilizations and input_length are in bytes.
 enum class Metric {
   allocated,
   reserved,
@@ -27,8 +27,9 @@ enum class Metric {
   host_rss,
   host_used,
   host_available,
-  utilization,   ///< per cent of the GPU's memory
-  input_length,  ///< not memory: the longest sequence (or the tokens) of a step's batch
+  utilization,       ///< per cent of the GPU's memory
+  host_utilization,  ///< per cent of the host's RAM
+  input_length,      ///< not memory: the longest sequence (or the tokens) of a step's batch
 };
 
 /// How the values were measured. The growth analysis depends on it.
@@ -44,7 +45,7 @@ inline constexpr auto enum_names<Metric> = names_up_to<Metric::input_length>("al
                                                                              "max_reserved", "active", "used", "free",
                                                                              "memory", "host_rss", "host_used",
                                                                              "host_available", "utilization",
-                                                                             "input_length");
+                                                                             "host_utilization", "input_length");
 template <>
 inline constexpr auto enum_names<SeriesKind> = names_up_to<SeriesKind::reset_maximum>("gauge", "sampled_gauge",
                                                                                       "running_maximum",

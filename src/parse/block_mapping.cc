@@ -113,7 +113,7 @@ std::size_t FormatRegistry::BlockMapping::read_row(Hits ahead) {
   rows_.read_to(first);
   std::size_t count = 0;
   while (count < ahead.size() && ahead[count].offset < rows_.end()) ++count;
-  const bool header = formats_.find_header(window_, rows_.line(), ahead.first(count), rows_.table(), out_);
+  const bool header = formats_.find_header(window_, rows_.line(), ahead.first(count), out_);
   const bool row = !header && rows_.read();
   rows_.pass();
   if (header) rows_.open(*out_.headers.back());
@@ -131,7 +131,7 @@ void FormatRegistry::BlockMapping::read_line(std::pair<std::size_t, std::size_t>
   const KnownTemplate known = plain ? memo_.find({line.text, wanted_, window_.is_raw(line)}) : KnownTemplate{};
   if (known.shape != nullptr && apply_template(known, line, out_)) return;
   // A header consists of column names: no format needs it.
-  if (!rows_.is_open() && formats_.find_header(window_, line, here, nullptr, out_)) {
+  if (!rows_.is_open() && formats_.find_header(window_, line, here, out_)) {
     rows_.go_to(line);
     rows_.pass();
     rows_.open(*out_.headers.back());

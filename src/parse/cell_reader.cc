@@ -46,7 +46,7 @@ CellAmount read_amount(std::string_view cell, const TableColumn& column, bool& f
   const bool glued = at < cell.size() && cell[at] != ' ';
   while (at < cell.size() && cell[at] == ' ') ++at;
   const std::string_view unit = cell.substr(at);
-  if (unit.empty()) {
+  if (unit.empty() || (unit == "%" && column.share)) {
     amount->unit = column.unit;
   } else if (unit == "MiB") {
     amount->unit = mebibyte;
@@ -99,8 +99,8 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
         day_ = day;
       else if (const auto time = read_cell_time(cell))
         row.time = time;
-      else if (const auto seconds = whole_cell(cell); seconds && !row.time)
-        row.time = seconds;  // since the start
+      else if (const auto seconds = whole_cell(cell); seconds && !row.elapsed)
+        row.elapsed = seconds;
       else if (!seconds && !is_absent(cell))
         return false;
       return true;

@@ -170,7 +170,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
 }
 
 bool FormatRegistry::find_header(const Window& window, const Line& line, std::span<const AnchorHit> hits,
-                                 const OpenTable* open, BlockMatches& out) const {
+                                 BlockMatches& out) const {
   std::optional<Line> row;
   for (const AnchorHit& hit : hits)
     for (const Target& t : behind_[hit.anchor]) {
@@ -178,11 +178,8 @@ bool FormatRegistry::find_header(const Window& window, const Line& line, std::sp
       if (!row) row = window.line_around(hits[0].offset, line.number, Window::max_row);
       Layout layout;
       if (!t.table->header(row->body(), layout)) continue;
-      const bool again =
-          open != nullptr && open->layout.columns == layout.columns && open->layout.separator == layout.separator;
       LineMatch& header = out.all.emplace_back();
-      header.header = &out.headers.emplace_back(
-          std::make_shared<OpenTable>(again ? *open : OpenTable{t.table, std::move(layout)}));
+      header.header = &out.headers.emplace_back(std::make_shared<OpenTable>(OpenTable{t.table, std::move(layout)}));
       header.line = line;
       header.line.prefix = peel_prefix(line.text);
       header.first_line = line.number;

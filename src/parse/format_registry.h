@@ -176,10 +176,8 @@ class FormatRegistry {
   /// left.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits,
                    std::vector<const CompiledFormat*>& wanted) const;
-  /// True if the line is the header of a table. Appends the match and the header to `out`. A header that `open` was
-  /// opened with, or one of the same columns, opens that table again, with all that its first rows showed.
-  bool find_header(const Window& window, const Line& line, std::span<const AnchorHit> hits, const OpenTable* open,
-                   BlockMatches& out) const;
+  /// True if the line is the header of a table. Appends the match and the header to `out`.
+  bool find_header(const Window& window, const Line& line, std::span<const AnchorHit> hits, BlockMatches& out) const;
   /// Tries one format on a line. Appends its matches and returns true if there is one.
   static bool try_format(const CompiledFormat& reader, const Window& window, const Line& line, Views& views,
                          BlockMatches& out);

@@ -134,6 +134,7 @@ struct Layout {
   std::string note;           ///< for the report: what was inferred; "" with a header
   std::string kind;           ///< kind of the input: "smi_csv"
   char separator = ',';       ///< of its cells; ' ' for runs of blanks
+  bool transposed = false;    ///< the columns are times, and each row is a quantity
   bool sure_of_total = true;  ///< false: the column of the total was inferred, and may be of free memory
   bool operator==(const Layout&) const = default;
 };

@@ -10,8 +10,8 @@ RowWalk::RowWalk(const Window& window, std::size_t begin, std::size_t end, Block
 }
 
 void RowWalk::open(const OpenTable& table) {
-  open_ = &table;
-  rows_ = out_.rows.emplace_back(table.table->rows(table.layout)).get();
+  table_ = table.table;
+  rows_ = out_.rows.emplace_back(table_->rows(table.layout)).get();
   read_ = 0;
   run_ = nullptr;
 }
@@ -46,10 +46,10 @@ void RowWalk::pass() {
 }
 
 void RowWalk::begin_run() {
-  run_ = &out_.row_runs.emplace_back(RowRun{open_->table, rows_, read_, out_.places.size()});
+  run_ = &out_.row_runs.emplace_back(RowRun{table_, rows_, read_, out_.places.size()});
   LineMatch& found = out_.all.emplace_back();
   found.rows = run_;
-  found.reader = open_->table->name;
+  found.reader = table_->name;
   found.line = line_;
   found.first_line = line_.number;
   found.last_line = line_.last;

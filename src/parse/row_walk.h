@@ -16,8 +16,6 @@ class RowWalk {
   /// From here on, lines may be rows of this table.
   void open(const OpenTable& table);
   bool is_open() const { return rows_ != nullptr; }
-  /// The open table, or null.
-  const OpenTable* table() const { return open_; }
 
   /// Goes to this line, without reading the lines before it.
   void go_to(const Line& line) { stand_at(line.begin, line.number); }
@@ -40,7 +38,7 @@ class RowWalk {
   const Window& window_;
   std::size_t end_;
   BlockMatches& out_;
-  const OpenTable* open_ = nullptr;
+  const Table* table_ = nullptr;
   Rows* rows_ = nullptr;
   RowRun* run_ = nullptr;
   std::size_t read_ = 0;  ///< rows of the open table so far

@@ -74,7 +74,7 @@ void SeriesTracker::count_excess(const Id& id) {
 /// The step if the series has steps, else the seconds since the first value, else the index. A value without its own
 /// step lies at the latest step of its stream. A clock without a date that falls back has passed midnight.
 double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std::optional<double> time,
-                             std::optional<i64> stream_step) const {
+                             std::optional<i64> stream_step, bool since_start) const {
   const Series& series = result_.series[state.index];
   if (series.has_steps) {
     if (step) return *step;
@@ -83,7 +83,7 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
   const auto dated = [](double moment) { return moment >= first_dated_time; };
   if (series.has_times && time && (!state.t0 || dated(*time) == dated(*state.t0))) {
     double moment = *time;
-    if (state.t0 && moment < state.last_time && moment < day)
+    if (state.t0 && moment < state.last_time && moment < day && !since_start)
       moment += day * std::ceil((state.last_time - moment) / day);
     if (!state.t0) state.t0 = moment;
     state.last_time = moment;
@@ -110,7 +110,7 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional
   }
   SeriesState& state = *place;
   Series& series = result_.series[state.index];
-  double x = find_x(state, step, time, stream_step);
+  double x = find_x(state, step, time, stream_step, r.since_start);
   if (!(std::abs(x) <= max_x)) x = series.last_x;
   if (time) result_.period.add(*time);
   if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;

@@ -62,7 +62,7 @@ class SeriesTracker {
   SeriesState& add_series(const Id& id, const CurrentLine& here, const Reading& reading, bool has_step, bool has_time);
   void count_excess(const Id& id);
   double find_x(SeriesState& state, std::optional<double> step, std::optional<double> time,
-                std::optional<i64> stream_step) const;
+                std::optional<i64> stream_step, bool since_start) const;
   void thin();
 
   ScanResult& result_;

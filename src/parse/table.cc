@@ -7,6 +7,7 @@
 #include "parse/cell_reader.h"
 #include "parse/table_cells.h"
 #include "parse/table_columns.h"
+#include "parse/transposed_rows.h"
 
 namespace oomdoctor {
 namespace {
@@ -82,6 +83,29 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   return any;
 }
 
+/// Finds times across: the first line has a name, perhaps more, then nothing but times. Fills `layout` if a row below
+/// it is memory.
+bool read_transposed_header(std::span<const std::string> first_lines, Layout& layout) {
+  constexpr std::size_t min_times = 4, max_names = 4;
+  if (first_lines.size() < 2) return false;
+  layout = {};
+  layout.separator = find_separator(first_lines[0]).value_or(' ');
+  if (layout.separator == ' ') return false;
+  std::vector<std::string_view> cells;
+  split_table_line(first_lines[0], layout.separator, cells, max_transposed_columns);
+  const auto is_time = [](std::string_view cell) { return read_cell_time(trimmed_cell(cell)).has_value(); };
+  const auto first = std::find_if(cells.begin(), cells.end(), is_time);
+  if (first == cells.begin() || first - cells.begin() > static_cast<std::ptrdiff_t>(max_names) ||
+      cells.end() - first < static_cast<std::ptrdiff_t>(min_times) || !std::all_of(first, cells.end(), is_time))
+    return false;
+  for (const std::string_view cell : cells) layout.columns.emplace_back(trimmed_cell(cell));
+  layout.kind = "csv_columns";
+  layout.transposed = true;
+  TransposedReader reader(layout);
+  return std::any_of(first_lines.begin() + 1, first_lines.end(),
+                     [&](const std::string& line) { return reader.read(line) && !reader.readings().empty(); });
+}
+
 }  // namespace
 
 bool read_column_names(std::string_view line, Layout& layout) {
@@ -108,16 +132,17 @@ bool read_table_header(std::string_view line, Layout& layout) {
     const bool known = column.unit > 0 || column.of_driver();
     layout.roles.push_back(static_cast<int>(known ? CellUnit::as_named : CellUnit::unknown));
   }
-  return is_memory_table(read_columns(layout.columns, layout.roles), layout.columns);
+  return is_memory_table(read_columns(layout.columns, layout.roles));
 }
 
 bool sniff_table(std::span<const std::string> first_lines, Layout& layout) {
+  if (read_transposed_header(first_lines, layout)) return true;
   return find_table_header(first_lines, layout, [](std::string_view line, Layout& read) {
     if (!read_column_names(line, read)) return false;
     const auto columns = read_columns(read.columns, {});
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
     const bool by_sign = read.separator == ',' || read.separator == ';';
-    return is_memory_table(columns, read.columns) && (by_sign || has_position(columns));
+    return is_memory_table(columns) && (by_sign || has_position(columns));
   });
 }
 

@@ -43,10 +43,10 @@ std::optional<char> find_separator(std::string_view line) {
   return inside.find(' ') != inside.npos ? std::optional(' ') : std::nullopt;
 }
 
-void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells) {
+void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells, std::size_t most) {
   cells.clear();
   if (separator == ' ') {
-    for (std::size_t at = line.find_first_not_of(" \t\r"); at < line.size() && cells.size() <= max_table_columns;) {
+    for (std::size_t at = line.find_first_not_of(" \t\r"); at < line.size() && cells.size() <= most;) {
       const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
       cells.push_back(line.substr(at, end - at));
       at = line.find_first_not_of(" \t\r", end);
@@ -59,7 +59,7 @@ void split_table_line(std::string_view line, char separator, std::vector<std::st
     if (line.ends_with('|')) line.remove_suffix(1);
   }
   const bool quoted = line.find('"') != line.npos;
-  for (std::size_t at = 0; cells.size() <= max_table_columns;) {
+  for (std::size_t at = 0; cells.size() <= most;) {
     const std::size_t end = std::min(line.find(separator, quoted ? skip_quoted(line, at) : at), line.size());
     cells.emplace_back(line.data() + at, end - at);
     if (end == line.size()) break;

@@ -14,9 +14,9 @@ inline constexpr std::size_t max_table_columns = 512;
 /// What separates the cells of this line; ' ' for runs of blanks. nullopt if nothing does.
 std::optional<char> find_separator(std::string_view line);
 
-/// Splits a line into its cells, untrimmed. A separator within quotes separates nothing. At most max_table_columns + 1
-/// cells.
-void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells);
+/// Splits a line into its cells, untrimmed. A separator within quotes separates nothing. At most `most` + 1 cells.
+void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells,
+                      std::size_t most = max_table_columns);
 
 /// The cell without surrounding blanks, quotes and NULs.
 std::string_view trimmed_cell(std::string_view cell);

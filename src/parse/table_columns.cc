@@ -89,6 +89,7 @@ ColumnName::ColumnName(std::string_view printed) {
   take_unit();
   for (const std::string_view word : {"percent", "percentage", "pct", "perc"})
     if (std::erase(words, word) > 0) percent = true;
+  if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is no capacity
   // Weights & Biases print the bytes under a longer name.
   if (!unit && lowered.starts_with("system") && lowered.ends_with("memoryallocated")) percent = true;
 }
@@ -133,7 +134,8 @@ ColumnRole position_role(const ColumnName& name, std::string_view printed) {
   for (char& c : last)
     if (c == ' ') c = '_';
   last.erase(0, last.find_first_not_of("_#"));
-  if (step_rank(last) > 0 || last == "training_iteration") return ColumnRole::step;
+  constexpr int batch_rank = 2;  // the batch may be a size
+  if (step_rank(last) > batch_rank || last == "training_iteration") return ColumnRole::step;
   if (one_of(last, {"epoch", "epochs"})) return ColumnRole::epoch;
   return time_role(name);
 }
@@ -227,10 +229,29 @@ CellUnitBytes bytes_of(CellUnit unit) {
   }
 }
 
+std::string label_in(const std::string& printed) {
+  return std::string(trimmed(std::string_view(printed).substr(0, printed.find_first_of("[(", 1))));
+}
+
+/// Per cent of the memory in use: "mem_pct", "memory_percent", "RAM usage (%)".
+void read_share_name(const ColumnName& name, const std::string& printed, TableColumn& column) {
+  const bool memory = std::any_of(name.words.begin(), name.words.end(), is_memory_word);
+  const auto label = memory ? label_of(name) : std::nullopt;
+  if (!label || label->metric == Metric::free || label->metric == Metric::host_available) return;
+  column.role = ColumnRole::amount;
+  column.share = true;
+  column.unit = 1;
+  column.reading.metric = name.names_device() ? Metric::utilization : Metric::host_utilization;
+  column.reading.kind = label->kind == SeriesKind::gauge ? SeriesKind::sampled_gauge : label->kind;
+  column.reading.unit = "%";
+  column.reading.label = label_in(printed);
+}
+
 /// Reads a name as memory; leaves the column as it is if it is none.
 void read_amount_name(const ColumnName& name, const std::string& printed, CellUnit inferred, bool has_steps,
                       TableColumn& column) {
-  if (name.extreme || name.percent || inferred == CellUnit::unknown) return;
+  if (name.extreme || inferred == CellUnit::unknown) return;
+  if (name.percent) return read_share_name(name, printed, column);
   if (!name.unit && name.bracket.find("hz") != name.bracket.npos) return;
   if (name.lowered.starts_with("memory.reserved")) return;  // the driver's own, in nvidia-smi
   const CellUnitBytes fixed = bytes_of(inferred);
@@ -258,7 +279,7 @@ void read_amount_name(const ColumnName& name, const std::string& printed, CellUn
   r.kind = label->kind;
   r.unit = name.unit ? std::string(name.unit->text) : std::string(fixed.text);
   r.ambiguous_unit = name.unit && name.unit->ambiguous;
-  r.label = trimmed(std::string_view(printed).substr(0, printed.find_first_of("[(", 1)));
+  r.label = label_in(printed);
 }
 
 }  // namespace
@@ -297,7 +318,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     }
     used |= column.reading.metric == Metric::used;
     named_device |= name.names_device();
-    if (!name.names_device()) unnamed.push_back(i);
+    if (!name.names_device() && !column.share) unnamed.push_back(i);
   }
   const bool host = named_device ? true : cpu && !device;
   for (const std::size_t i : unnamed) {
@@ -313,6 +334,14 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   if (host && !unnamed.empty())
     for (std::size_t i = 0; i < names.size(); ++i)
       if (columns[i].role == ColumnRole::name && names[i] == "name") columns[i].role = ColumnRole::group;
+  // Beside amounts in bytes, a share says nothing new.
+  const bool bytes = std::any_of(columns.begin(), columns.end(),
+                                 [](const auto& c) { return c.role == ColumnRole::amount && !c.share; });
+  for (TableColumn& column : columns) {
+    if (column.share && (bytes || query)) column.role = ColumnRole::other;
+    // A share of memory in a table about GPUs only is of their memory.
+    if (column.share && device && !cpu) column.reading.metric = Metric::utilization;
+  }
   for (TableColumn& column : columns)
     column.partner = used && column.role == ColumnRole::amount && column.reading.metric == Metric::free;
   return columns;
@@ -324,17 +353,13 @@ bool has_position(std::span<const TableColumn> columns) {
   });
 }
 
-bool is_memory_table(std::span<const TableColumn> columns, std::span<const std::string> names) {
-  bool memory = false, key = false, units = false;
+bool is_memory_table(std::span<const TableColumn> columns) {
+  bool memory = false, key = false;
   for (const TableColumn& column : columns) {
     memory |= column.role == ColumnRole::amount;
-    units |= column.role == ColumnRole::amount && column.unit > 0;
     key |= column.role >= ColumnRole::index && column.role <= ColumnRole::group;
   }
-  const bool identifiers = std::all_of(names.begin(), names.end(), [](const std::string& name) {
-    return std::all_of(name.begin(), name.end(), [](char c) { return is_dashed_name_char(c) || c == '.' || c == '/'; });
-  });
-  return memory && (has_position(columns) || key || (units && identifiers));
+  return memory && (has_position(columns) || key);
 }
 
 }  // namespace oomdoctor

@@ -43,6 +43,7 @@ struct TableColumn {
   ColumnRole role = ColumnRole::other;
   Reading reading;            ///< of an amount: all but value and quantum
   double unit = 0;            ///< bytes of one; 0 if the name has no unit
+  bool share = false;         ///< per cent of all memory
   bool partner = false;       ///< free memory beside used memory: it shows the capacity
   std::optional<int> device;  ///< the GPU that the name contains
   bool host = false;          ///< of the machine or a container, not of a GPU
@@ -58,6 +59,6 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
 bool has_position(std::span<const TableColumn> columns);
 
 /// True if rows of these columns can be distinguished, and at least one is memory.
-bool is_memory_table(std::span<const TableColumn> columns, std::span<const std::string> names);
+bool is_memory_table(std::span<const TableColumn> columns);
 
 }  // namespace oomdoctor

@@ -10,6 +10,7 @@
 
 #include "parse/cell_reader.h"
 #include "parse/device_export.h"
+#include "parse/transposed_rows.h"
 
 namespace oomdoctor {
 namespace {
@@ -124,7 +125,8 @@ void emit_total(RowMemory& row_memory, double bytes, const std::string& card, Ev
   if (!card.empty()) sink.setting("capacity/" + card, text);
 }
 
-/// The entry of the subject, created if necessary. Null if only the order identifies it, it is a tile, or the list is full.
+/// The entry of the subject, created if necessary. Null if only the order identifies it, it is a tile, or the list is
+/// full.
 KnownSubject* known_subject(RowMemory& row_memory, const RowSubject& subject, bool by_order) {
   if ((by_order && !subject.index) || !subject.tile.empty()) return nullptr;
   const KnownSubject*& last_emitted = row_memory.last_emitted[subject.index.value_or(no_index)];
@@ -169,6 +171,7 @@ class TableRows final : public Rows {
     stored.time = row.time;
     stored.step = row.step;
     stored.epoch = row.epoch;
+    stored.since_start = row.elapsed.has_value();
     stored.subject = find_subject(row.subject);
     stored.first = amounts_.size();
     const auto& amounts = reader_.amounts();
@@ -196,7 +199,7 @@ class TableRows final : public Rows {
 
  private:
   struct StoredRow {
-    bool is_date = false;
+    bool is_date = false, since_start = false;
     std::uint32_t subject = 0;
     std::size_t first = 0;  ///< in `amounts_`
     std::optional<double> time, step, epoch;
@@ -219,6 +222,7 @@ class TableRows final : public Rows {
     if (column.partner && sum > 0) return;
     Reading& reading = find_reading(subject, k, amount.unit);
     reading.value = amount.number * amount.unit;
+    reading.since_start = row.since_start;
     reading.quantum = amount.decimals == 0 ? amount.unit : amount.unit / std::pow(10.0, amount.decimals);
     reading.quantum = std::max(1.0, reading.quantum);
     reading.capacity = has_header_ || !subject.total ? whole
@@ -336,6 +340,8 @@ class TableRows final : public Rows {
 
 }  // namespace
 
-std::unique_ptr<Rows> table_rows(const Layout& layout) { return std::make_unique<TableRows>(layout); }
+std::unique_ptr<Rows> table_rows(const Layout& layout) {
+  return layout.transposed ? transposed_rows(layout) : std::make_unique<TableRows>(layout);
+}
 
 }  // namespace oomdoctor

@@ -246,7 +246,7 @@ class Assembler {
   /// read of all of it, else by what a program counted.
   void add_nearly_full(Report& r) const {
     constexpr std::array metrics{Metric::used, Metric::utilization, Metric::memory, Metric::reserved,
-                                 Metric::host_used};
+                                 Metric::host_used, Metric::host_utilization};
     std::vector<std::pair<double, ReportNote>> levels;
     std::vector<std::pair<Metric, std::optional<int>>> named;
     for (const Metric metric : metrics) {
@@ -285,6 +285,8 @@ class Assembler {
     r.x_unit = s.has_times ? "second" : s.has_steps ? "step" : "value";
     r.n = s.n;
     if (s.n > 0) r.first_step = s.first_x, r.last_step = s.last_x;
+    if (s.has_times && !s.buckets().empty() && s.buckets().front().t >= first_dated_time)
+      r.start_time = s.buckets().front().t - s.buckets().front().x;
     r.first_value = s.first_value;
     r.last_value = s.last_value;
     r.max_value = s.max_value;

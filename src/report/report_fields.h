@@ -240,6 +240,7 @@ void fields(auto& field, Is<ReportSeries> auto& of) {
   field("n", of.n, {.description = "values that the log prints, before any thinning", .minimum = 0});
   field("first_step", of.first_step, as_step);
   field("last_step", of.last_step, as_step);
+  field.words_only(of.start_time);
   field("first_value", of.first_value, as_value);
   field("last_value", of.last_value, as_value);
   field("max_value", of.max_value, as_value);

@@ -82,7 +82,7 @@ std::optional<double> peak_share(const ReportSeries& of) {
 }
 
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x) {
-  const bool host = of.metric == "host_used";
+  const bool host = of.metric == "host_used" || of.metric == "host_utilization";
   std::string what = host                    ? "host RAM"
                      : of.device             ? fmt::format("GPU {}", *of.device)
                      : of.metric == "memory" ? series_title(report, of)
@@ -110,7 +110,8 @@ std::string full_words(const Report& report, const ReportSeries& of) {
   if (!of.trend.forecast || report.verdict.outcome == Outcome::oom)
     return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
-  const std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
+  std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
+  if (of.start_time > 0) when += ", " + time_text(of.start_time + full.step);
   return measures_free_memory(of) ? "nothing left " + when
                                   : fmt::format("{} full {}", bytes_text(full.capacity_bytes), when);
 }

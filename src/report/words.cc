@@ -185,7 +185,7 @@ std::string lost_evidence_words(const Report& report) {
 }
 
 std::string series_name(const ReportSeries& series) {
-  constexpr std::array<Words, 11> table = {{{"max_allocated", "peak allocated"},
+  constexpr std::array<Words, 12> table = {{{"max_allocated", "peak allocated"},
                                             {"max_reserved", "peak reserved"},
                                             {"used", "device memory used"},
                                             {"free", "device memory free"},
@@ -193,6 +193,7 @@ std::string series_name(const ReportSeries& series) {
                                             {"host_used", "host RAM used"},
                                             {"host_available", "host RAM available"},
                                             {"utilization", "share of device memory used"},
+                                            {"host_utilization", "share of host RAM used"},
                                             {"allocated", "allocated"},
                                             {"reserved", "reserved"},
                                             {"memory", "memory"}}};

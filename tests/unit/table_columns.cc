@@ -38,12 +38,19 @@ TEST_CASE("a column is memory by its words, its unit stands anywhere", "[table]"
 }
 
 TEST_CASE("a column with a word of another quantity is no memory", "[table]") {
-  for (const char* name : {"mem_percent (%)", "clocks.current.memory [MHz]", "temperature.memory",
-                           "utilization.memory [%]", "ram_price", "memory_errors", "gpu_utilization (%)", "swap_mb",
-                           "loss", "run - gpu.0.memoryAllocatedBytes__MAX", "max_iter"}) {
+  for (const char* name :
+       {"clocks.current.memory [MHz]", "temperature.memory", "utilization.memory [%]", "ram_price", "memory_errors",
+        "gpu_utilization (%)", "swap_mb", "loss", "run - gpu.0.memoryAllocatedBytes__MAX", "max_iter"}) {
     CAPTURE(name);
     CHECK(column_of(name).role == ColumnRole::other);
   }
+}
+
+TEST_CASE("a share of memory counts where no amount is beside it", "[table]") {
+  const TableColumn share = column_of("mem_percent (%)");
+  CHECK(share.role == ColumnRole::amount);
+  CHECK(share.reading.metric == Metric::host_utilization);
+  CHECK(read_columns(Names{"time", "mem_mb", "mem_pct"}, {})[2].role == ColumnRole::other);
 }
 
 TEST_CASE("the name of a column contains its GPU", "[table]") {
