@@ -198,7 +198,8 @@ struct ReportSeries {
                                 ///< only times, else "value"
   std::int64_t n = 0;
   std::optional<double> first_step, last_step;
-  double start_time = 0;  ///< of x 0 in seconds since 1970, by the log's clock; 0 if the log has no dates; in words only
+  double start_time =
+      0;  ///< of x 0 in seconds since 1970, by the log's clock; 0 if the log has no dates; in words only
   double first_value = 0, last_value = 0, max_value = 0,
          quantum = 0;  ///< `quantum`: one unit of the last printed digit
   ReportTrend trend;

@@ -172,7 +172,8 @@ const ReportSeries& choose_fullest(const std::vector<const ReportSeries*>& order
   return *fullest;
 }
 
-/// A growing series, else the peaks of the GPU's memory, else the series with most values. Of single values, the largest.
+/// A growing series, else the peaks of the GPU's memory, else the series with most values. Of single values, the
+/// largest.
 const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
   if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
     return *growing;

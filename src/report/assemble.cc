@@ -245,8 +245,8 @@ class Assembler {
   /// Notes each memory that was nearly full at its peak, the fullest first. A device is named once: by what a monitor
   /// read of all of it, else by what a program counted.
   void add_nearly_full(Report& r) const {
-    constexpr std::array metrics{Metric::used, Metric::utilization, Metric::memory, Metric::reserved,
-                                 Metric::host_used, Metric::host_utilization};
+    constexpr std::array metrics{Metric::used,     Metric::utilization, Metric::memory,
+                                 Metric::reserved, Metric::host_used,   Metric::host_utilization};
     std::vector<std::pair<double, ReportNote>> levels;
     std::vector<std::pair<Metric, std::optional<int>>> named;
     for (const Metric metric : metrics) {

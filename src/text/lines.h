@@ -47,8 +47,8 @@ std::string_view skip_location(std::string_view body);
 /// form, for example with an hour of 31.
 std::optional<LinePrefix> read_prefix(const LinePrefix& form, std::string_view line);
 
-/// A time stamp at the front of a text: "2024-05-28 07:02:44.349", "2024/05/28 …", "…T…Z", "28.05.2024 …", "07:02:44". `seconds`
-/// assumes UTC if no zone is printed. `length` is the number of bytes read.
+/// A time stamp at the front of a text: "2024-05-28 07:02:44.349", "2024/05/28 …", "…T…Z", "28.05.2024 …", "07:02:44".
+/// `seconds` assumes UTC if no zone is printed. `length` is the number of bytes read.
 struct TimeStamp {
   double seconds = 0;
   std::size_t length = 0;

@@ -11,9 +11,9 @@
 
 #include "approved.h"
 #include "parse/device_export.h"
-#include "parse/table_inference.h"
 #include "parse/freeform.h"
 #include "parse/statement.h"
+#include "parse/table_inference.h"
 
 using namespace oomdoctor;
 
