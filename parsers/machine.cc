@@ -38,7 +38,10 @@ void torch(const Match& m, EventSink& sink) { sink.setting("torch", m[1]); }
 
 void allocator(const Match& m, EventSink& sink) {
   if (is_hint(m)) return;
-  static constexpr std::string_view expandable = "expandable_segments:", split = "max_split_size_mb:";
+  static constexpr std::string_view expandable = "expandable_segments:", split = "max_split_size_mb:",
+                                    backend = "backend:";
+  if (const std::size_t at = m[1].find(backend); at != std::string_view::npos)
+    sink.setting("allocator", m[1].substr(at + backend.size(), m[1].find(',', at) - at - backend.size()));
   if (const std::size_t at = m[1].find(expandable); at != std::string_view::npos) {
     const std::string_view value = m[1].substr(at + expandable.size());
     sink.setting("expandable_segments",
@@ -71,21 +74,25 @@ bool has_device_word(std::string_view block, std::size_t at) {
   const std::size_t end_before = block.substr(0, at).find_last_of("\r\n");
   const std::size_t line = end_before == block.npos ? 0 : end_before + 1;
   const std::string_view before = block.substr(std::max(line, at - std::min(at, reach)), std::min(reach, at - line));
-  for (const std::string_view word : {"evice", "GPU", "gpu", "cuda", "CUDA", "sing "})
+  for (const std::string_view word : {"evice", "GPU", "gpu", "cuda", "CUDA", "sing ", "unning on ", "ccelerator"})
     if (before.find(word) != before.npos) return true;
   return false;
 }
 
 /// False for lines that other patterns read.
 bool is_unclaimed(std::string_view line) {
-  for (const std::string_view form : {"total memory", "(UUID: GPU-", " capacity: ", "evice: cuda"})
+  for (const std::string_view form :
+       {"total memory", "(UUID: GPU-", " capacity: ", "evice: cuda", "DeviceProperties(", ". Max memory = ", "CUDA:"})
     if (line.find(form) != line.npos) return false;
   return true;
 }
 
 void gpu_and_printed_capacity(const Match& m, EventSink& sink) {
+  // "24GB" after a name is the size in the data sheet: the unit means 2^30 bytes.
+  const std::size_t unit = m[2].find("GB");
+  const bool data_sheet = unit != std::string_view::npos && m[2].find('.') == std::string_view::npos;
   gpu(m, sink);
-  if (m.has(2)) sink.setting("capacity", m[2]);
+  if (m.has(2)) sink.setting("capacity", data_sheet ? std::string(m[2].substr(0, unit)) + "GiB" : std::string(m[2]));
 }
 
 void colab(const Match&, EventSink& sink) { sink.setting("notebook", "Colab"); }

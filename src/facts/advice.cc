@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "facts/analysis.h"
 
 namespace oomdoctor {
@@ -50,7 +51,10 @@ std::string printed_name(std::string_view setting, std::string_view usual, const
   const Fact* fact = facts.find(setting);
   if (fact == nullptr || fact->evidence.empty() || !fact->evidence.front().reader.starts_with(reader))
     return std::string(usual);
-  return fact->evidence.front().reader.substr(reader.size());
+  std::string key = fact->evidence.front().reader.substr(reader.size());
+  const std::string& line = fact->evidence.front().excerpt;
+  const std::size_t at = lower(line).find(key);
+  return at == line.npos ? key : line.substr(at, key.size());  // in its letter case: BATCH_SIZE
 }
 
 /// The next value of an engine's settings, in the direction that helps.

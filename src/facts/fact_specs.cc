@@ -211,6 +211,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.expandable_segments", truth, "the allocator grows its segments",
        "echo $PYTORCH_CUDA_ALLOC_CONF $PYTORCH_ALLOC_CONF"},
       {"settings.max_split_size", bytes, "largest block that the allocator splits"},
+      {"settings.allocator", text, "allocator behind PyTorch: native or cudaMallocAsync"},
       {"settings.memory_fraction", ratio, "share of the device that the process may take"},
       {"settings.num_workers", count, "data loader workers", "print(vars(loader))   # the data loader's arguments"},
       {"settings.prefetch_factor", count, "batches prefetched by each worker"},

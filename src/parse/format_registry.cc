@@ -250,8 +250,17 @@ bool FormatRegistry::try_message(const CompiledFormat& reader, const Window& win
 namespace {
 
 std::size_t find_anchor(const Pattern& pattern, std::string_view text, std::size_t from) {
-  const std::size_t at = text.find(pattern.anchor, from);
-  return pattern.second_anchor.empty() ? at : std::min(at, text.find(pattern.second_anchor, from));
+  const auto find = [&](std::string_view anchor) {
+    if (!pattern.fold_case) return text.find(anchor, from);
+    const auto same = [](char a, char b) { return lower(a) == lower(b); };
+    const auto at = std::search(text.begin() + static_cast<std::ptrdiff_t>(std::min(from, text.size())), text.end(),
+                                anchor.begin(), anchor.end(), same);
+    return at == text.end() ? text.npos : static_cast<std::size_t>(at - text.begin());
+  };
+  std::size_t at = find(pattern.anchor);
+  if (!pattern.second_anchor.empty()) at = std::min(at, find(pattern.second_anchor));
+  for (const std::string_view anchor : pattern.more_anchors) at = std::min(at, find(anchor));
+  return at;
 }
 
 /// The first match in the line. If the pattern limits the distance to the anchor, only starts near an anchor are

@@ -104,8 +104,9 @@ void set_kinds(LineFormat& gauge, TomlTable& table) {
 
 constexpr std::array<std::pair<std::string_view, Reach>, 2> reaches{
     {{"line", Reach::line}, {"message", Reach::message}}};
-constexpr std::array<std::pair<std::string_view, SettingType>, 7> types{{{"count", SettingType::count},
+constexpr std::array<std::pair<std::string_view, SettingType>, 8> types{{{"count", SettingType::count},
                                                                          {"first_count", SettingType::first_count},
+                                                                         {"longest_side", SettingType::longest_side},
                                                                          {"ratio", SettingType::ratio},
                                                                          {"truth", SettingType::truth},
                                                                          {"word", SettingType::word},
@@ -169,9 +170,12 @@ void check_example(TomlTable& table, const LineFormat& gauge, Expect need) {
 }
 
 void check_example(TomlTable& table, const SettingFormat& format, Expect need) {
-  if (format.second_anchor.empty() || format.example.find(format.second_anchor) == std::string_view::npos)
-    check_anchor(table, format.example, format.anchor);
   const Pattern pattern = make_pattern(format);
+  const std::string example = pattern.fold_case ? lower(format.example) : std::string(format.example);
+  const auto holds = [&](std::string_view anchor) {
+    return !anchor.empty() && example.find(anchor) != std::string::npos;
+  };
+  if (!holds(format.second_anchor) && !holds(format.spaced_anchor)) check_anchor(table, example, format.anchor);
   const ScanResult scan = scan_example({.name = "example", .title = "", .patterns = {&pattern, 1}}, format.example);
   const auto set = scan.settings.find(format.setting);
   if (set == scan.settings.end())
@@ -188,14 +192,16 @@ void check_example(TomlTable& table, const SettingFormat& format, Expect need) {
 /// A key in its spellings, and what its values are.
 void read_key(TomlTable& table, std::string_view family, SettingFormat& format, TextStore& texts) {
   const std::string key = table.need_text("key");
-  if (key.size() < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_char))
+  format.spelling = table.truth("option_only") ? SettingSpelling::option : SettingSpelling::key;
+  const std::size_t dashes = format.spelling == SettingSpelling::option ? 2 : 0;  // they belong to the anchor
+  if (key.size() + dashes < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_char))
     table.fail("key", "a key is at least four letters, digits and _", "a _ in it matches a dash, too");
   format.name = texts.keep(std::string(family) + '/' + key);
   format.type = read_type(table);
-  format.spelling = table.truth("option_only") ? SettingSpelling::option : SettingSpelling::key;
   KeyTexts built = texts_of_key(key, format.type, format.spelling);
   format.anchor = texts.keep(std::move(built.anchor));
   format.second_anchor = texts.keep(std::move(built.dashed_anchor));
+  format.spaced_anchor = texts.keep(std::move(built.spaced_anchor));
   format.regex = texts.keep(std::move(built.regex));
 }
 
@@ -311,14 +317,6 @@ void check_expectation(TomlTable& table, const Pattern& format, const OomTemplat
   if (expect) expect->finish("expect has the sizes of the oom, device, pid and process_name");
 }
 
-/// The anchors that a message may have besides its first.
-void read_more_anchors(TomlTable& table, MessageFormat& message) {
-  message.more_anchors = table.texts("more_anchors");
-  if (message.more_anchors.empty()) return;
-  if (!message.pattern.regex.empty())
-    table.fail("more_anchors", "a message with a regex has at most two anchors", "write anchor and second_anchor");
-}
-
 void check_example(const TomlTable& table, const MessageFormat& message) {
   const Pattern& format = message.pattern;
   const auto folded = [&](std::string_view text) { return format.fold_case ? lower(text) : std::string(text); };
@@ -400,7 +398,7 @@ MessageFormat read_message(TomlTable& table, TextStore& texts) {
   }
   pattern.second_anchor = texts.keep(table.text("second_anchor"));
   pattern.regex = texts.keep(table.text("regex"));
-  if (message.more_anchors.empty()) read_more_anchors(table, message);
+  if (message.more_anchors.empty()) message.more_anchors = table.texts("more_anchors");
   if (table.has("reach"))
     pattern.reach =
         find_row(table, "reach", table.text("reach"), reaches, [](const auto& row) { return row.first; }).second;

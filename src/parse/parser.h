@@ -78,7 +78,7 @@ struct Pattern {
   std::string_view anchor;  ///< a literal; without blanks if `reach` is message
   /// Another literal of the same message, in case a wrap cuts the first; may be empty.
   std::string_view second_anchor = {};
-  std::span<const std::string_view> more_anchors = {};  ///< further alternatives; only for patterns without a regex
+  std::span<const std::string_view> more_anchors = {};  ///< further alternatives
   std::string_view regex = {};  ///< without blanks if `reach` is message; empty: the anchor is enough
   Reach reach = Reach::line;
   /// A line that the pattern matches, and no other pattern.

@@ -1,6 +1,7 @@
 #include "parse/setting_format.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/ascii.h"
 
@@ -14,10 +15,12 @@ std::string_view value_regex(SettingType type) {
       return R"(\[? ?(\d{1,9})(?!\.?\d|[A-Za-z_%]))";
     case SettingType::count:
       return R"((\d{1,9})(?!\.?\d|[A-Za-z_%]))";
+    case SettingType::longest_side:
+      return R"([(\[]? ?(\d{2,5}(?:(?:, ?| ?(?:x|×) ?)\d{2,5}){0,2})(?!\.?\d|[A-Za-z_%]))";
     case SettingType::ratio:
       return R"(([01]?\.\d{1,4}|1)(?![\d.]))";
-    case SettingType::truth:
-      return R"((True|False|true|false|None|null|full|selective|yes|no)\b)";
+    case SettingType::truth:  // also of an object: bf16: {enabled: true}
+      return R"((?:\{ ?enabled: )?((?i:true|false|none|null|full|selective|yes|no|on|off|enabled|disabled))\b)";
     case SettingType::word:
       return R"(([A-Za-z][\w+.-]{1,48}))";
     case SettingType::precision:
@@ -35,17 +38,36 @@ std::string replaced(std::string_view key, std::string_view underscore) {
   return out;
 }
 
-/// The key as an option or as a name with a separator, then the value.
-std::string key_regex(std::string_view key, SettingType type) {
-  const std::string spelled = replaced(key, "[_-]");
+/// The key as an option, or also as a name or as words with a separator, then the value. An option of a truth needs no
+/// value. Words need a colon and no word before them: "Eval batch size: 8" and "Total batch size: 64" are other
+/// settings.
+std::string key_regex(std::string_view key, SettingType type, SettingSpelling spelling) {
+  const std::string spelled = "(?i:" + replaced(key, "[_-]") + ')';
   const bool truth = type == SettingType::truth;
   std::string regex = "(?:--" + spelled;
-  regex += truth ? R"((?![\w-])(?: {0,3}$|(?= --)|(?= \\)|[ =]{1,3}['"]?)|(?<![\w-]))" : R"([ =]{1,3}['"]?|(?<![\w-]))";
-  regex += spelled + R"(['"]?(?: {0,2}[:=] {0,2}| ?\.{3,80} ?| {2,40})['"]?))" + "(?:";
+  regex += truth ? R"((?![\w-])(?: {0,3}$|(?= --)|(?= \\)|[ =]{1,3}['"]?))" : R"([ =]{1,3}['"]?)";
+  if (spelling == SettingSpelling::key)
+    regex += R"(|(?<![\w-]))" + spelled + R"(['"]?(?: {0,2}[:=] {0,2}| ?\.{3,80} ?| {1,40}\| {1,40}| {2,40})['"]?)";
+  if (const std::string words = replaced(key, " "); spelling == SettingSpelling::key && words != key)
+    regex += R"(|(?<![\w-])(?<!\w )(?i:)" + words + R"()['"]?(?:: {0,4}| ?\.{3,80} ?| {1,40}\| {1,40})['"]?)";
+  regex += ")(?:";
   if (type == SettingType::word) regex += R"((?:<?[A-Z]\w{1,30}\.)?)";
   regex += value_regex(type);
-  regex += truth ? R"(|(?= --)|(?= \\)|(?<=[a-z0-9]) {0,3}$))" : ")";
+  regex += truth ? R"(|(?= --)|(?= \\)|(?<=[A-Za-z0-9]) {0,3}$))" : ")";
   return regex;
+}
+
+/// "224, 448" or "640x480" becomes the largest of the numbers.
+std::string largest_number(std::string_view list) {
+  int largest = 0;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    int number = 0;
+    const auto [end, error] = std::from_chars(list.data() + at, list.data() + list.size(), number);
+    if (error != std::errc{}) continue;
+    largest = std::max(largest, number);
+    at = static_cast<std::size_t>(end - list.data());
+  }
+  return std::to_string(largest);
 }
 
 /// One spelling per type: "bfloat16" and "bf16-mixed" become "bf16".
@@ -75,10 +97,10 @@ bool is_plausible_count(std::string_view setting, std::string_view text) {
 
 KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling) {
   const std::string_view dashes = spelling == SettingSpelling::option ? "--" : "";
-  KeyTexts texts{std::string(dashes).append(key), std::string(dashes) + replaced(key, "-"), key_regex(key, type)};
-  if (spelling == SettingSpelling::option)
-    texts.regex = "--" + replaced(key, "[_-]") + R"([ =]{1,3}['"]?)" + std::string(value_regex(type));
+  KeyTexts texts{std::string(dashes).append(key), std::string(dashes) + replaced(key, "-"),
+                 spelling == SettingSpelling::key ? replaced(key, " ") : "", key_regex(key, type, spelling)};
   if (texts.dashed_anchor == texts.anchor) texts.dashed_anchor.clear();
+  if (texts.spaced_anchor == texts.anchor) texts.spaced_anchor.clear();
   return texts;
 }
 
@@ -89,7 +111,7 @@ bool is_key(std::string_view block, std::size_t at, std::size_t size) {
   const char next = after.empty() ? '\n' : after[0];
   const bool blank =
       next == ' ' &&
-      (option || (after.size() > 1 && std::string_view(" :=.").find(after[1]) != std::string_view::npos));
+      (option || (after.size() > 1 && std::string_view(" :=.|").find(after[1]) != std::string_view::npos));
   return begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos);
 }
 
@@ -112,6 +134,17 @@ bool is_precision_statement(std::string_view line) {
   return is_configuration(line) && !call && line.find("tensor(") == line.npos;
 }
 
+bool is_length_statement(std::string_view line) {
+  for (const std::string_view counter : {"step", "Step", "iter", "Iter", "loss"})
+    for (std::size_t at = line.find(counter); at != line.npos; at = line.find(counter, at + 1)) {
+      const std::string_view after = line.substr(at + counter.size());
+      const std::size_t value = after.find_first_not_of(" =:");
+      const bool word = at == 0 || !is_dashed_name_char(line[at - 1]);
+      if (word && value != after.npos && value > 0 && is_digit(after[value])) return false;
+    }
+  return is_configuration(line);
+}
+
 void emit_setting(const SettingFormat& format, std::string_view printed, EventSink& sink) {
   switch (format.type) {
     case SettingType::text:
@@ -120,7 +153,7 @@ void emit_setting(const SettingFormat& format, std::string_view printed, EventSi
       return sink.setting(format.setting, with_unit(printed, format.unit));
     case SettingType::truth: {
       const std::string t = lower(printed);
-      const bool on = t != "false" && t != "none" && t != "null" && t != "no";
+      const bool on = t != "false" && t != "none" && t != "null" && t != "no" && t != "off" && t != "disabled";
       if (format.value.empty()) return sink.setting(format.setting, on ? "true" : "false");
       if (on) sink.setting(format.setting, format.value);
       return;
@@ -131,6 +164,8 @@ void emit_setting(const SettingFormat& format, std::string_view printed, EventSi
       if (const std::string w = lower(printed); w != "none" && w != "null" && w != "true" && w != "false")
         sink.setting(format.setting, w);
       return;
+    case SettingType::longest_side:
+      return sink.setting(format.setting, largest_number(printed));
     case SettingType::count:
     case SettingType::first_count:
     case SettingType::ratio:

@@ -1,6 +1,6 @@
 // A setting of a run as programs print it: a row of parsers/*.toml. It is a key in all its spellings (key=8, key: 8,
-// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; a dash may replace an underscore), or a text that shows the
-// setting. The last printed value wins.
+// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; in any letter case; a dash or a blank may replace an
+// underscore), or a text that shows the setting. The last printed value wins.
 #pragma once
 
 #include <string>
@@ -11,14 +11,15 @@
 namespace oomdoctor {
 
 enum class SettingType {
-  text,         ///< as printed
-  size,         ///< a size; of "16G", K to T are powers of 1,024; a number alone has the format's unit
-  count,        ///< a whole number
-  first_count,  ///< a whole number, or the first of a list of them
-  ratio,        ///< a share such as 0.9
-  truth,        ///< emitted as "true" or "false"; --key without a value is true
-  word,         ///< a name, without the prefix of an enumeration
-  precision,    ///< a number type: float32, bfloat16, …
+  text,          ///< as printed
+  size,          ///< a size; of "16G", K to T are powers of 1,024; a number alone has the format's unit
+  count,         ///< a whole number
+  first_count,   ///< a whole number, or the first of a list of them
+  longest_side,  ///< a number of pixels, or the largest of a list or of 640x480
+  ratio,         ///< a share such as 0.9
+  truth,         ///< emitted as "true" or "false"; --key without a value is true
+  word,          ///< a name, without the prefix of an enumeration
+  precision,     ///< a number type: float32, bfloat16, …
 };
 
 enum class SettingSpelling {
@@ -36,6 +37,7 @@ struct SettingFormat {
   std::string_view unit = {};   ///< of a size that is printed without one
   std::string_view anchor;
   std::string_view second_anchor = {};  ///< may be empty
+  std::string_view spaced_anchor = {};  ///< may be empty
   std::string_view regex = {};          ///< the first group is the value
   std::string_view example;
   std::string_view source = {};  ///< the code that prints it, if it differs from the parser's source
@@ -43,7 +45,7 @@ struct SettingFormat {
 
 /// Fills in the anchors and the regex of a key.
 struct KeyTexts {
-  std::string anchor, dashed_anchor, regex;
+  std::string anchor, dashed_anchor, spaced_anchor, regex;
 };
 KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling);
 
@@ -55,6 +57,9 @@ bool is_configuration(std::string_view line);
 /// False for calls, too: "dtype=torch.float32" in a call is about one tensor.
 bool is_precision_statement(std::string_view line);
 
+/// A step line prints the length of its own batch, which is no setting.
+bool is_length_statement(std::string_view line);
+
 /// Emits the setting in the spelling of the analyses. `printed` is empty if the format captures nothing.
 void emit_setting(const SettingFormat& format, std::string_view printed, EventSink& sink);
 
@@ -62,12 +67,16 @@ void emit_setting(const SettingFormat& format, std::string_view printed, EventSi
 constexpr Pattern make_pattern(const SettingFormat& format) {
   Pattern pattern{.name = format.name, .anchor = format.anchor, .example = format.example};
   pattern.second_anchor = format.second_anchor;
+  if (!format.spaced_anchor.empty()) pattern.more_anchors = {&format.spaced_anchor, 1};
   pattern.regex = format.regex;
   pattern.non_exclusive = true;
   pattern.source = format.source;
   pattern.setting = &format;
   if (format.spelling != SettingSpelling::text)
-    pattern.accepts = format.type == SettingType::precision ? is_precision_statement : is_configuration;
+    pattern.accepts = format.type == SettingType::precision ? is_precision_statement
+                      : format.setting == "sequence_length" ? is_length_statement
+                                                            : is_configuration;
+  if (format.spelling != SettingSpelling::text) pattern.fold_case = true;
   if (format.spelling == SettingSpelling::key) {
     pattern.before_anchor = 2;  // for the "--" of an option
     pattern.digits_are_numbers = true;
