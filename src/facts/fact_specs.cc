@@ -73,6 +73,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"account.margin", bytes, "the part of the need that is safety: 5% of the device"},
       // The run.
       {"run.steps", count, "how many steps the log shows before the failure"},
+      {"run.done", count, "how many steps the run had made before the failure, those before the log begins, too"},
       {"run.step", count, "the step at which it failed"},
       {"run.exports_only", truth, "the evidence is exports of memory values: it knows no step and no program"},
       {"run.started", truth, "the log has progress lines before the failure"},

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,10 @@ constexpr auto functions = std::to_array<PhaseWord>({
     {"evaluation", "inference_on_dataset"},
     {"evaluation", "test"},
     {"evaluation", "evaluation"},
+    // Only evaluation loops join the outputs of many batches in this way.
+    {"evaluation", "torch_pad_and_concatenate"},
+    {"evaluation", "nested_concat"},
+    {"evaluation", "gather_for_metrics"},
     {"generation", "generate"},
     {"generation", "beam_search"},
     {"generation", "_beam_search"},
@@ -127,10 +132,26 @@ bool sums_tensors(const Frame& f) {
   return false;
 }
 bool in_backward(const Frame& f) { return f.function == "backward" || contains(f.code, ".backward("); }
-bool in_forward(const Frame& f) {
+/// The position of a call of the function in a statement; npos if there is none. "build_model(" is no call of "model".
+std::size_t find_call(std::string_view code, std::string_view function) {
+  for (std::size_t at = code.find(function); at != code.npos; at = code.find(function, at + 1))
+    if (code.substr(at + function.size()).starts_with('(') && (at == 0 || !is_word_char(code[at - 1]))) return at;
+  return code.npos;
+}
+/// "outputs = model(x)", "self.net(x)", "logits = self(batch)": the user's code runs a module. No frame below it says
+/// so if PyTorch hides its own frames.
+bool runs_module(const Frame& f) {
+  static constexpr auto modules =
+      std::to_array<std::string_view>({"model", "net", "network", "self", "module", "encoder", "decoder", "backbone",
+                                       "unet", "generator", "discriminator", "classifier", "policy"});
+  return !f.library && std::any_of(modules.begin(), modules.end(),
+                                   [&](std::string_view module) { return find_call(f.code, module) != f.code.npos; });
+}
+bool in_layer(const Frame& f) {
   return f.function == "forward" || contains(f.function, "_call_impl") || contains(f.function, "_forward") ||
          contains(f.function, ".forward");
 }
+bool in_forward(const Frame& f) { return in_layer(f) || runs_module(f); }
 /// True if the optimizer itself requested the memory. Its step may call a whole training step (a closure), and a
 /// library may keep its backward pass in a folder of optimizers, so the innermost of these frames decides.
 bool asked_by_optimizer(const std::vector<Frame>& frames) {
@@ -147,10 +168,59 @@ bool moves_model(std::string_view code) {
   }
   return false;
 }
+/// The constructor of a model, a layer or a trainer, which moves its model to the GPU.
+bool constructs_model(const Frame& f) {
+  if (f.function != "__init__" && !f.function.ends_with(".__init__")) return false;
+  const std::string file = lower(f.file);
+  return contains(file, "model") || contains(file, "trainer") || contains(file, "modules/");
+}
 bool loads_model(const Frame& f) {
   if (!f.library && moves_model(f.code)) return true;
   if (contains(f.code, "model.cuda(")) return true;
-  return std::find(load_functions.begin(), load_functions.end(), f.function) != load_functions.end();
+  // The traceback may be cut after the call.
+  return std::any_of(load_functions.begin(), load_functions.end(), [&](std::string_view function) {
+    return f.function == function || find_call(f.code, function) != f.code.npos;
+  });
+}
+
+/// The identifiers of a statement: "torch.matmul(q, k.mT)" → torch, matmul, q, k, mT.
+std::vector<std::string_view> identifiers_of(std::string_view code) {
+  std::vector<std::string_view> names;
+  for (std::size_t at = 0; at < code.size();) {
+    std::size_t end = at;
+    while (end < code.size() && is_word_char(code[end])) ++end;
+    if (end > at && !is_digit(code[at])) names.push_back(code.substr(at, end - at));
+    at = end + 1;
+  }
+  return names;
+}
+bool is_named(std::string_view name, std::string_view letter, std::string_view word) {
+  const std::string n = lower(name);
+  return n == letter || n.starts_with(std::string(letter) + '_') || n.starts_with(word);
+}
+/// The statement computes the scores of attention, or their softmax: a matrix of queries × keys.
+bool scores_attention(const Frame& f) {
+  const auto names = identifiers_of(f.code);
+  const auto any = [&](auto test) { return std::any_of(names.begin(), names.end(), test); };
+  const auto is_one_of = [](std::initializer_list<std::string_view> list) {
+    return [list](std::string_view name) { return std::find(list.begin(), list.end(), lower(name)) != list.end(); };
+  };
+  const bool product = any(is_one_of({"matmul", "bmm", "einsum"})) || contains(f.code, " @ ");
+  if (product && any([](std::string_view n) { return is_named(n, "q", "quer"); }) &&
+      any([](std::string_view n) { return is_named(n, "k", "key"); }))
+    return true;
+  return any(is_one_of({"softmax", "masked_fill", "masked_fill_"})) &&
+         any(is_one_of({"scores", "score", "attn", "attention", "attn_scores", "attn_logits", "dots", "energy", "qk"}));
+}
+/// The statement makes the logits by an output layer. The name of a variable alone shows nothing.
+bool computes_logits(const Frame& f) {
+  const std::size_t equals = f.code.find('=');
+  if (equals == f.code.npos || !contains(f.code.substr(0, equals), "logits")) return false;
+  const std::string_view value = std::string_view(f.code).substr(equals);
+  for (const std::string_view output : {"head(", "output(", "proj(", "linear(", "classifier(", "matmul(", " @ ",
+                                        "einsum(", ".float(", "embed_out(", "output_layer(", "fc("})
+    if (contains(value, output)) return true;
+  return false;
 }
 
 /// Functions that only a step calls. A function called "train" may build the model too.
@@ -206,6 +276,11 @@ i64 count_progress(const ScanResult& scan, const Incident& incident) {
   return incident.run.number > 0 ? incident.run.progress_lines : scan.progress_lines;
 }
 
+/// The last step before the failure.
+std::optional<i64> last_step(const ScanResult& scan, const Incident& incident) {
+  return incident.when.step ? incident.when.step : scan.last_step;
+}
+
 bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
 
 /// True if the first step in the log is not one of the run's first steps: the log begins in the middle, or an epoch is
@@ -217,14 +292,23 @@ bool starts_late(const ScanResult& scan, const Incident& incident) {
   return first.value_or(0) > early_steps;
 }
 
-/// True if the run progressed by more than a few steps within the log.
-bool progressed(const ScanResult& scan, const Incident& incident) {
+bool was_resumed(const ScanResult& scan) { return scan.remark_counts.contains("run/resumed"); }
+
+/// How many steps the run had made before the failure. A printed step counts all steps before it, in the log or not,
+/// unless the process continued from a checkpoint.
+i64 count_steps(const ScanResult& scan, const Incident& incident) {
+  const i64 lines = count_progress(scan, incident);
   const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
-  const std::optional<i64> last = incident.when.step ? incident.when.step : scan.last_step;
-  return first && last && *last - *first > max_first_steps;
+  const std::optional<i64> last = last_step(scan, incident);
+  if (!first || !last || lines == 0) return lines;
+  return std::max(lines, was_resumed(scan) ? *last - *first + 1 : *last);
 }
 
-bool was_resumed(const ScanResult& scan) { return scan.remark_counts.contains("run/resumed"); }
+/// True if no step, or only the first ones, had run before the failure.
+bool is_early(const ScanResult& scan, const Incident& incident) {
+  return log_begins_with_run(scan) && (!starts_late(scan, incident) || was_resumed(scan)) &&
+         count_steps(scan, incident) <= max_first_steps;
+}
 
 /// The incident's own traceback. If the log starts too late for it, the traceback of another rank that failed on the
 /// same request.
@@ -245,6 +329,12 @@ bool is_past_load(const ScanResult& scan, const Incident& incident, const std::v
          std::any_of(frames.begin(), frames.end(), in_step);
 }
 
+const Frame* user_frame(const std::vector<Frame>& frames) {
+  for (auto it = frames.rbegin(); it != frames.rend(); ++it)
+    if (!it->library) return &*it;
+  return nullptr;
+}
+
 /// The phase by the traceback: known function names, then words in the names, then the innermost operation.
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
@@ -263,12 +353,12 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
         !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
-  const bool early = count_progress(scan, incident) <= max_first_steps && log_begins_with_run(scan) &&
-                     (!starts_late(scan, incident) || was_resumed(scan)) && !progressed(scan, incident);
+  const bool early = is_early(scan, incident);
   if (asked_by_optimizer(frames)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
-  if (any(loads_model)) return "load";
+  if (const Frame* user = user_frame(frames); any(loads_model) || (user != nullptr && constructs_model(*user)))
+    return "load";
   if (any([](const Frame& f) { return contains(f.file, "utils/data/") || contains(f.file, "dataloader"); }))
     return "data_loading";
   return "";
@@ -309,12 +399,6 @@ bool loses_work(i64 caught, const Facts& facts) {
   return caught >= many || (caught >= few && steps && static_cast<double>(caught) >= share * *steps);
 }
 
-const Frame* user_frame(const std::vector<Frame>& frames) {
-  for (auto it = frames.rbegin(); it != frames.rend(); ++it)
-    if (!it->library) return &*it;
-  return nullptr;
-}
-
 /// The number of ranks of the job, as far as the log shows it.
 i64 count_ranks(const ScanResult& scan) {
   std::set<int> seen;
@@ -324,7 +408,7 @@ i64 count_ranks(const ScanResult& scan) {
   i64 printed = 0;
   if (const auto size = scan.settings.find("world_size"); size != scan.settings.end())
     std::from_chars(size->second.value.data(), size->second.value.data() + size->second.value.size(), printed);
-  return std::max<i64>(printed, static_cast<i64>(seen.size()));
+  return std::max<i64>(printed, seen.empty() ? 0 : *seen.rbegin() + 1);  // they count from 0
 }
 
 }  // namespace
@@ -344,6 +428,14 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   const bool of_killer = incident.oom.agent == Agent::kernel || incident.oom.agent == Agent::cgroup;
   if (incident.oom.kind == OomKind::shared_memory || of_killer) return phase;  // the kernel may have killed any process
   const Event* marker = find_last_marker(scan, incident);
+  // A bar that has just begun: whatever failed, it was in the first step.
+  const auto& frames = find_frames(scan, incident);
+  const bool begun = last_step(scan, incident) == 0 && is_early(scan, incident);
+  if (begun && !frames.empty() && std::none_of(frames.begin(), frames.end(), loads_model)) {
+    phase.id = "first_step";
+    phase.by = incident.evidence;
+    return phase;
+  }
   if (marker == nullptr) return phase;
   const std::string id = std::get<Remark>(marker->what).id.substr(6);
   if (id == "training") return phase;  // true of nearly every log, so it adds nothing
@@ -389,16 +481,19 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const auto mentions = [&](std::initializer_list<std::string_view> words) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(frame_text, w); });
     };
+    const auto innermost = std::span(frames).subspan(first);
     facts.set("trace.loss",
               Value{mentions({"cross_entropy", "log_softmax", "lm_head", "logits.float", "nll_loss", "compute_logits",
-                              "logits =", "_convert_to_fp32"})},
+                              "_convert_to_fp32"}) ||
+                    std::any_of(innermost.begin(), innermost.end(), computes_logits)},
               here);
     facts.set("trace.attention",
               Value{mentions({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
-                              "attn_output_weights"})},
+                              "attn_output_weights"}) ||
+                    scores_attention(frames.back())},
               here);
     facts.set("trace.forward",
-              Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_forward)}, here);
+              Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
     facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
@@ -427,9 +522,12 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const double printed = first && scan.last_step && count > 0
                                ? std::max(static_cast<double>(*scan.last_step) - before_first, 0.0) + 1
                                : 0;
+    const double shown = std::max(printed, lines);
     facts.set("run.started", Value{count > 0}, progress);
     facts.set("run.late", Value{late}, progress);
-    facts.set("run.steps", Value{Number{count <= max_first_steps ? lines : std::max(printed, lines), 0}}, progress);
+    facts.set("run.steps", Value{Number{shown, 0}}, progress);
+    facts.set("run.done", Value{Number{std::max(shown, static_cast<double>(count_steps(scan, incident))), 0}},
+              progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }

@@ -117,6 +117,7 @@ class FreeformReader {
   }
   bool counts_free(std::size_t n) const;
   void read_bar();
+  bool is_rest_of_bar() const;
   void read_progress();
   bool is_parameter() const;
   bool counts_work_done(std::size_t n) const;
@@ -244,11 +245,18 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
   return p;
 }
 
+/// True for the second line of a bar that a terminal wrapped: "████| 640/640 [00:11<00:00". Its description is missing,
+/// so that it may count anything.
+bool FreeformReader::is_rest_of_bar() const {
+  const std::string_view text = trimmed(line_);
+  return text.starts_with("\xE2\x96");  // a block character
+}
+
 /// "desc:  5%|▌ | 12/240 [00:10<03:20". The description decides whether the bar counts steps, epochs or other work.
 void FreeformReader::read_bar() {
   for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
     if (!is_integer(i) || !is(i + 1, '/') || !is_integer(i + 2) || !is(i + 3, '[') || !is_number(i + 4)) continue;
-    if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']'))) continue;
+    if (i == 0 || !(tokens_[i - 1].is('|') || tokens_[i - 1].is(']') || tokens_[i - 1].is('%'))) continue;
     LowerWords words;
     std::optional<std::size_t> epoch;
     for (std::size_t k = 0; k < i && !(is_number(k) && is(k + 1, '%')); ++k) {
@@ -261,7 +269,11 @@ void FreeformReader::read_bar() {
     const auto mentions = [&](std::initializer_list<std::string_view> any) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
     };
-    if (std::any_of(words.begin(), words.end(), names_evaluation)) {
+    if (mentions({"loading", "reading", "caching", "scanning", "downloading", "fetching", "tokenizing", "preprocessing",
+                  "extracting", "indexing", "packing", "map", "filter", "saving", "converting"}) ||
+        is_rest_of_bar()) {
+      out_.other_work = true;
+    } else if (std::any_of(words.begin(), words.end(), names_evaluation)) {
       out_.evaluation = true;
       set_step(i, i + 2);
     } else if (words.empty() || epoch ||

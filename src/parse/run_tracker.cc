@@ -85,7 +85,8 @@ void RunTracker::step(const CurrentLine& here, const Step& s) {
   const bool counted = known != nullptr && known->step;
   if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
     begin_run(here);
-  if (end_ && s.step) {
+  const bool redrawn = end_ && s.step && counted && *s.step == *known->step;  // as tqdm does when its loop fails
+  if (end_ && s.step && !(redrawn && !end_->exited && !end_->of_job)) {
     // A program may retry a batch within the same step.
     if (end_->of_job || (counted ? *s.step < *known->step + (end_->exited ? 1 : 0) : end_->exited))
       begin_run(here);
@@ -95,7 +96,7 @@ void RunTracker::step(const CurrentLine& here, const Step& s) {
   StreamState& stream = this->stream(here);
   if (s.epoch) stream.epoch = s.epoch;
   if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
-  last_progress_.line = &here.ref();
+  if (!(redrawn && end_)) last_progress_.line = &here.ref();
   restated_ = {};
   if (!s.step) return;
   if (!place_.first_step) place_.first_step = *s.step;

@@ -157,26 +157,36 @@ bool ends_traceback(std::string_view body) {
 }
 
 /// The processes of a job fail at the same place and write over each other's output. So frames after the message,
-/// without their own header or with another rank's tag, show the place of this failure, too.
+/// without their own header or with another rank's tag, show the place of this failure, too. So does a traceback that
+/// follows the message at once and that the end of the log cuts: it belongs to the next process.
 std::vector<Frame> frames_of_siblings(const Cursor& cursor) {
   constexpr int max_sibling_lines = 60, max_sibling_gap = 4;
   const std::optional<int> own_rank = cursor.line().prefix.rank;
   std::vector<Frame> found;
   int gap = 0;
+  bool header = false, must_be_cut = false, ended = false;
   cursor.forward(max_sibling_lines, [&](const Line& line) {
     const std::string_view s = trimmed(line.body());
-    if (s.find("Traceback (most recent call last)") != s.npos)
-      return own_rank && line.prefix.rank && *own_rank != *line.prefix.rank;
+    if (s.find("Traceback (most recent call last)") != s.npos) {
+      header = true;
+      if (line.prefix.rank && own_rank != line.prefix.rank) return true;
+      must_be_cut = found.empty() && gap == 0;
+      return must_be_cut;
+    }
     if (auto frame = python_frame(s)) {
       frame->library = is_library_file(frame->file);
       found.push_back(std::move(*frame));
       gap = 0;
       return found.size() < max_frames;
     }
-    if (!ends_traceback(s)) return ++gap <= max_sibling_gap;
-    if (s.find("emory") == s.npos) found.clear();  // of another exception
-    return false;
+    const bool last = ends_traceback(s);
+    if (last && s.find("emory") == s.npos) found.clear();  // of another exception
+    if (header && !found.empty() && found.back().code.empty() && !last && !is_marker(s))
+      found.back().code = std::string(s.substr(0, 200));
+    ended = last || ++gap > max_sibling_gap;
+    return !ended;
   });
+  if (must_be_cut && (ended || found.size() < min_frames)) found.clear();
   return found;
 }
 

@@ -264,7 +264,7 @@ TEST_CASE("an engine gets only its own settings") {
 TEST_CASE("a question uses the words of the program") {
   const auto command = [](const char* fact, auto value) {
     Facts facts = full_device();
-    facts.set("run.steps", count(400));
+    facts.set("run.done", count(400));
     facts.set(fact, value);
     for (const auto& q : judge(pack(), facts).questions)
       if (q.missing == "trend.points") return q.command;
@@ -297,7 +297,7 @@ TEST_CASE("memory outside the framework may belong to any process if none is lis
 
 TEST_CASE("a late failure on a full GPU without further evidence is undetermined and asks for a series") {
   Facts facts = full_device();
-  facts.set("run.steps", count(400));
+  facts.set("run.done", count(400));
   const Diagnosis diagnosis = judge(pack(), facts);
   CHECK(diagnosis.cause == "undetermined");
   std::set<std::string> three;
@@ -320,7 +320,7 @@ TEST_CASE("a late failure on a full GPU without further evidence is undetermined
 TEST_CASE("stories with phases and trends") {
   SECTION("accelerating growth is a leak") {
     Facts facts = full_device();
-    facts.set("run.steps", count(400));
+    facts.set("run.done", count(400));
     set_trend(facts, true, true);
     const Diagnosis d = judge(pack(), facts);
     CHECK(d.cause == "leak");
@@ -331,7 +331,7 @@ TEST_CASE("stories with phases and trends") {
   }
   SECTION("linear growth is a leak") {
     Facts facts = full_device();
-    facts.set("run.steps", count(60));
+    facts.set("run.done", count(60));
     set_trend(facts, true, false);
     CHECK(judge(pack(), facts).cause == "leak");
   }
@@ -355,7 +355,7 @@ TEST_CASE("stories with phases and trends") {
   SECTION("failure in the first step") {
     Facts facts = full_device();
     set_phase(facts, "first_step");
-    facts.set("run.steps", count(1));
+    facts.set("run.done", count(1));
     CHECK(judge(pack(), facts).cause == "oversized_step");
   }
   SECTION("failure in the loss") {
@@ -371,7 +371,7 @@ TEST_CASE("stories with phases and trends") {
   SECTION("one long input after many steps") {
     Facts facts = full_device();
     set_phase(facts, "forward");
-    facts.set("run.steps", count(300));
+    facts.set("run.done", count(300));
     set_trend(facts, false, false);
     facts.set("shape.varies", true);
     facts.set("shape.outlier", true);
@@ -384,14 +384,14 @@ TEST_CASE("stories with phases and trends") {
   SECTION("failure in an evaluation") {
     Facts facts = full_device();
     set_phase(facts, "evaluation");
-    facts.set("run.steps", count(300));
+    facts.set("run.done", count(300));
     const Diagnosis d = judge(pack(), facts);
     CHECK(d.cause == "eval_accumulation");
   }
   SECTION("growth inside an evaluation is no leak of the training") {
     Facts facts = full_device();
     set_phase(facts, "evaluation");
-    facts.set("run.steps", count(300));
+    facts.set("run.done", count(300));
     set_trend(facts, true, false);
     facts.set("trend.in_evaluation", true);
     CHECK(judge(pack(), facts).cause == "eval_accumulation");
@@ -399,12 +399,12 @@ TEST_CASE("stories with phases and trends") {
   SECTION("failure during a checkpoint save") {
     Facts facts = full_device();
     set_phase(facts, "checkpoint_save");
-    facts.set("run.steps", count(300));
+    facts.set("run.done", count(300));
     CHECK(judge(pack(), facts).cause == "checkpoint_spike");
   }
   SECTION("the cache grows, tensors do not") {
     Facts facts = facts_of({gib(19.92), mib(220), gib(11.34), gib(7.10), gib(1.64), gib(19.2), {}, {}});
-    facts.set("run.steps", count(300));
+    facts.set("run.done", count(300));
     set_trend(facts, false, false);
     facts.set("trend.gap_grows", true);
     const Diagnosis d = judge(pack(), facts);
@@ -633,7 +633,7 @@ TEST_CASE("two fixes do not save the same memory twice") {
 
 TEST_CASE("the list has a step without a code change and a diagnostic, and at most eight fixes") {
   Facts facts = full_device();
-  facts.set("run.steps", count(400));
+  facts.set("run.done", count(400));
   const Diagnosis d = judge(pack(), facts);
   CHECK(d.fixes.size() <= 8);
   const auto has = [&](auto is) {
