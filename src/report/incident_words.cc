@@ -15,7 +15,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 22> titles_by_format = {{
+constexpr std::array<Words, 25> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
@@ -36,6 +36,9 @@ constexpr std::array<Words, 22> titles_by_format = {{
     {"javascript-heap", "The JavaScript heap was full"},
     {"ray-worker-died", "A Ray worker vanished without a message"},
     {"workers-gone", "Background workers vanished without a message"},
+    {"notebook", "The notebook's session ran out of host RAM"},
+    {"kernel-died", "The notebook's kernel died without a reason in the log"},
+    {"session-crashed", "The notebook's session crashed without a reason in the log"},
     {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
     {"mapping", "A file could not be mapped into memory"},
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},

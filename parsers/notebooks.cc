@@ -1,0 +1,22 @@
+// Notebooks whose kernel or session ended. A service that names RAM as the reason is believed. Other messages only say
+// that the kernel is gone: often host RAM, but nothing proves it.
+#include "parse/context.h"
+#include "parse/parser.h"
+#include "parse/sizes.h"
+
+namespace oomdoctor::parsers::notebooks {
+
+void emit_used_all(const Match& m, EventSink& sink) {
+  sink.setting("notebook", m[0].find("session") != std::string_view::npos ? "Colab" : "Kaggle");
+  sink.oom(host_oom(Agent::scheduler, "notebook"));
+}
+
+void session_crashed(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.setting("notebook", "Colab");
+  Oom oom = host_oom(Agent::signal, "session-crashed");
+  oom.traits = {OomTrait::vanished};
+  sink.oom(std::move(oom));
+}
+
+}  // namespace oomdoctor::parsers::notebooks
