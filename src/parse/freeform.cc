@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "base/ascii.h"
+#include "parse/chinese.h"
 #include "parse/label.h"
 #include "parse/parser.h"
 #include "parse/tokens.h"
@@ -47,7 +48,9 @@ struct NumberPhrase {
 /// Parses one line, without the head that a logger prints.
 class FreeformReader {
  public:
-  FreeformReader(std::string_view line, bool fairseq) : line_(line), lowered_(lower(line)), fairseq_(fairseq) {
+  /// `printed` differs from `line` only if the line is a translation.
+  FreeformReader(std::string_view line, std::string_view printed, bool fairseq)
+      : line_(line), printed_(printed), lowered_(lower(line)), fairseq_(fairseq) {
     tokens_.reserve(typical_tokens);
     TokenReader tokens(line_, lowered_);
     while (const auto token = tokens.next()) tokens_.push_back(*token);
@@ -127,6 +130,7 @@ class FreeformReader {
   bool read_length(const NumberPhrase& p, std::size_t n);
   bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const;
   std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
+  std::optional<Label> label_behind(const NumberPhrase& p, std::size_t at) const;
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   void read_values();
   void resolve_unitless();
@@ -138,7 +142,7 @@ class FreeformReader {
   bool counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const;
   bool read_share(const NumberPhrase& p, std::size_t n, std::optional<int> device);
 
-  std::string_view line_;
+  std::string_view line_, printed_;
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -398,7 +402,7 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   r.quantum = compute_quantum(unit ? unit->bytes : 1, number.decimals);
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
   if (phrase.begin < phrase.end)
-    r.label = std::string(line_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
+    r.label = std::string(printed_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
@@ -459,6 +463,17 @@ std::optional<Unit> FreeformReader::unit_at(std::size_t n, GaugeValue& number, b
   return unit;
 }
 
+/// "GPU: 8.0GB used", "system: 9.0GB free": the word after the size names the metric.
+std::optional<Label> FreeformReader::label_behind(const NumberPhrase& p, std::size_t at) const {
+  const bool next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');  // it labels the next value
+  if (p.words.size() != 1 || !is_word(at) || next) return std::nullopt;
+  const bool device = one_of(p.words[0], {"gpu", "cuda", "vram"});
+  if (!device && !one_of(p.words[0], {"system", "host", "ram"})) return std::nullopt;
+  if (!one_of(tokens_[at].name, {"used", "free", "allocated", "alloc", "reserved", "cached"})) return std::nullopt;
+  const std::string_view words[] = {p.words[0], tokens_[at].name};
+  return read_label(words);
+}
+
 /// "GPU: 2.8/11.0 GB": two sizes after a device are its memory, although no word names memory.
 std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size_t n) {
   auto label = read_label(p.words);
@@ -468,6 +483,7 @@ std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size
   bool whole_too = false;
   if (!label && p.words.size() == 1 && p.words[0] == "cpu" && !out_.values.empty() && unit_at(n, size, whole_too))
     return Label{Metric::host_rss, SeriesKind::sampled_gauge, true};
+  if (!label && is_word(n + 1) && unit_after(n)) label = label_behind(p, n + 2);
   if (label || p.words.size() != 1 || !one_of(p.words[0], {"gpu", "cuda"})) return label;
   GaugeValue number = tokens_[n].number;
   bool of_total = false;
@@ -622,7 +638,9 @@ std::optional<Unit> FreeformReader::infer_unit() const {
 
 FreeformLine read_freeform(std::string_view line) {
   const LogHead head = log_head(line);
-  FreeformLine out = FreeformReader(line.substr(head.length), line.starts_with("| epoch ")).read();
+  const std::string_view printed = line.substr(head.length);
+  const std::string english = in_english(printed);
+  FreeformLine out = FreeformReader(english.empty() ? printed : english, printed, line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
@@ -707,6 +725,7 @@ bool may_name_step(std::string_view block, std::size_t at) {
 }
 
 bool may_name_memory(std::string_view block, std::size_t at) {
+  if (at >= 2 && block[at - 1] == ' ' && lower(block[at - 2]) == 'b') return true;  // "8.0GB used"
   bool moment = false;  // after such a word, any words may follow
   return number_follows(block, at, [&moment](std::string_view word) {
     moment |= one_of(word, {"after", "before", "After", "Before"});

@@ -62,7 +62,7 @@ void emit_step(const Match& m, EventSink& sink);
 
 /// For "step", "iter", "epoch": a number must follow, with only words of a label in between.
 bool may_name_step(std::string_view block, std::size_t at);
-/// For "memory", "alloc", "peak": the same.
+/// For "memory", "alloc", "peak": the same, or a unit is before it.
 bool may_name_memory(std::string_view block, std::size_t at);
 /// For "gpu:", "gpu=": a number, an optional unit and a slash must follow.
 bool may_name_pair(std::string_view block, std::size_t at);

@@ -42,7 +42,8 @@ bool one_of(std::string_view word, std::initializer_list<std::string_view> list)
 
 std::optional<Unit> read_unit(std::string_view word, bool glued) {
   const std::string w = lower(word);
-  if (w.size() == 1 && (!glued || !one_of(w, {"g", "m", "k", "b"}))) return std::nullopt;
+  const bool apart = !glued && one_of(word, {"G", "M"});  // "Mem: 1.96 G"
+  if (w.size() == 1 && !apart && (!glued || !one_of(w, {"g", "m", "k", "b"}))) return std::nullopt;
   if (w == "gbs" || w == "mbs" || w == "t") return std::nullopt;
   const auto bytes = unit_bytes(w);
   if (!bytes) return std::nullopt;

@@ -186,6 +186,18 @@ const ReportSeries& choose_series(const Report& report, const std::vector<const 
   return by_level ? choose_fullest(order) : *order.front();
 }
 
+/// The values that a program printed once, as in a list of memory statistics.
+std::string single_values(const Page& page, const Report& report, const std::vector<const ReportSeries*>& order) {
+  constexpr std::size_t max_values = 5;
+  std::vector<std::string> values;
+  std::set<std::string> shown;  // a peak that is the current value says nothing
+  for (const ReportSeries* of : order)
+    if (is_single(*of) && values.size() < max_values && shown.insert(value_text(*of, of->max_value)).second)
+      values.push_back(clip_end(plain_line(series_title(report, *of)), page.width() / 2) + ": " +
+                       values_text(report, *of));
+  return capitalised(fmt::format("{}", fmt::join(values, ", ")));
+}
+
 /// Two lines for one series: its values, then its rate or trend.
 void add_short_series(Page& page, const Report& report) {
   const auto order = sort_series(report);
@@ -194,6 +206,7 @@ void add_short_series(Page& page, const Report& report) {
   const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
   if (is_too_short && !is_single(series) && series.x_unit == "value")
     return;  // values without steps, of unknown origin
+  if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report, order), 2);
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
