@@ -134,6 +134,8 @@ const Program* find_program(const ScanResult& scan, const Incident& incident) {
   for (const Program& program : all_programs()) {
     const auto of_program = [&](const Frame& f) {
       const std::string path = with_slashes(f.file);
+      if (path.find("/transformers/models/") != std::string::npos)
+        return false;  // a model, not the program of its name
       return std::any_of(program.files.begin(), program.files.end(),
                          [&](const std::string& file) { return path.find(file) != std::string::npos; });
     };

@@ -91,11 +91,16 @@ double effect(const Candidate& fix, const Need& need) {
   return need.bytes ? std::min(1.0, *fix.saves / *need.bytes) : planning.unknown_effect;
 }
 
-/// An upper bound for any saving on the GPU: the memory in use plus the request.
-std::optional<double> max_saving(const Facts& facts) {
+/// An upper bound for any saving on the GPU. A fix that makes tensors smaller frees no more than the tensors there are:
+/// states that do not exist yet free nothing, and the weights stay, unless it makes them smaller.
+std::optional<double> max_saving(const FixRule& rule, const Facts& facts) {
   const auto live = facts.number("oom.allocated"), others = facts.number("account.external"),
              request = facts.number("oom.request"), reserved = facts.number("oom.reserved");
   if (facts.text("oom.kind") != "device" || !live || !request) return std::nullopt;
+  static constexpr std::array<std::string_view, 3> tensors{"activations", "attention", "states"};
+  if (std::find(tensors.begin(), tensors.end(), rule.share) != tensors.end())
+    return std::max(*live - facts.number("model.weights_least").value_or(0), 0.0);
+  if (rule.share == "weights") return live;
   return std::max(*live, reserved.value_or(0)) + *request + others.value_or(0);
 }
 
@@ -106,7 +111,7 @@ Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const
   fix.facts.assign(fix.when.facts.begin(), fix.when.facts.end());
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
-  if (const auto max_saves = max_saving(facts)) {
+  if (const auto max_saves = max_saving(rule, facts)) {
     if (fix.saves) fix.saves = std::min(*fix.saves, *max_saves);
     if (fix.low) fix.low = std::min(*fix.low, *max_saves);
   }
