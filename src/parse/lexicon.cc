@@ -10,9 +10,9 @@ namespace {
 constexpr std::size_t short_gap = 4, long_gap = 40;  ///< max words between two parts of a phrase
 
 constexpr std::array<std::string_view, role_count> role_names{
-    "trigger",    "weak",   "memory",  "victim", "device",    "host",     "shared",      "pool",  "asked",
-    "sized",      "free",   "largest", "used",   "allocated", "reserved", "unallocated", "total", "limit",
-    "difference", "unreal", "other",   "idle",   "handled",   "loud",     "calm"};
+    "trigger", "vague",      "weak",   "memory",  "victim", "device",    "host",     "shared",      "pool",
+    "asked",   "sized",      "free",   "largest", "used",   "allocated", "reserved", "unallocated", "total",
+    "limit",   "difference", "unreal", "other",   "idle",   "handled",   "loud",     "calm"};
 
 std::string_view without_blanks(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');

@@ -15,6 +15,7 @@ namespace oomdoctor {
 /// The role of a phrase. The names are those in the file, in the same order.
 enum class Role {
   trigger,
+  vague,
   weak,
   memory,
   victim,
@@ -40,7 +41,7 @@ enum class Role {
   loud,
   calm,
 };
-inline constexpr std::size_t role_count = 25;
+inline constexpr std::size_t role_count = 26;
 
 /// A phrase in tokens [begin, end).
 struct PhraseAt {

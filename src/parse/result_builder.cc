@@ -221,8 +221,8 @@ void ResultBuilder::merge_report(std::size_t index, const Oom& now) {
 }
 
 void ResultBuilder::oom(Oom oom) {
-  // Nobody writes an allocator's sizes by hand: a full report is never a quotation.
-  const bool full_report = oom.request && (oom.capacity || oom.free || oom.allocated);
+  // Nobody writes the sizes of an allocator or a scheduler by hand: a full report is never a quotation.
+  const bool full_report = (oom.request && (oom.capacity || oom.free || oom.allocated)) || (oom.process && oom.limit);
   if (!full_report && is_quoted_in_text(here_.cursor())) return remark("text/quoted", {});
   oom.caught |= is_python_warning(here_.cursor().line().body());
   if (merge_kill_report(oom)) return;

@@ -168,15 +168,17 @@ bool names_memory(std::span<const Token> trigger) {
   });
 }
 
-/// The first trigger of the text. A weak one needs memory or a size in its sentence.
+/// The first trigger of the text. A vague one needs memory in the line, a weak one memory or a size in its sentence.
 std::optional<Triggered> find_trigger(const Sentence& sentence) {
   const Lexicon& words = failure_lexicon();
   for (std::size_t i = 0; i < sentence.size(); ++i) {
     if (sentence[i].kind != Token::Kind::word) continue;
-    for (const bool weak : {false, true}) {
-      const auto found = words.match(weak ? Role::weak : Role::trigger, sentence.all(), i);
+    for (const Role role : {Role::trigger, Role::vague, Role::weak}) {
+      const auto found = words.match(role, sentence.all(), i);
       if (!found || is_name(sentence, *found)) continue;
-      if (!weak) return Triggered{*found, false};
+      const bool vague = role == Role::vague;
+      if (vague && !words.find(Role::memory, sentence.all(), 0, sentence.size())) continue;
+      if (vague || role == Role::trigger) return Triggered{*found, false};
       const auto [begin, end] = sentence_around(sentence, *found);
       const bool memory = words.find(Role::memory, sentence.all(), begin, found->begin) ||
                           words.find(Role::memory, sentence.all(), found->end, end) ||
@@ -188,6 +190,21 @@ std::optional<Triggered> find_trigger(const Sentence& sentence) {
     }
   }
   return std::nullopt;
+}
+
+/// True if the program says behind the trigger that it goes on. "Will not retry" says the opposite.
+bool goes_on(const Sentence& sentence, std::size_t from) {
+  constexpr std::size_t reach = 3;  // words: "will not be retried"
+  while (const auto found = failure_lexicon().find(Role::handled, sentence.all(), from, sentence.size())) {
+    const std::size_t begin = std::max(from, found->begin > reach ? found->begin - reach : 0);
+    const auto words = sentence.all().subspan(begin, found->begin - begin);
+    if (std::none_of(words.begin(), words.end(), [](const Token& t) {
+          return one_of(t.name, {"not", "no", "never", "cannot", "without", "t", "won", "stop", "stopped", "unable"});
+        }))
+      return true;
+    from = found->end;
+  }
+  return false;
 }
 
 /// True if something shows that a program printed the line (see the header).
@@ -239,7 +256,7 @@ Statement read_statement(std::string_view text) {
   if (statement.killed && statement.used && statement.total && !statement.limit &&
       statement.total->count <= statement.used->count)
     statement.limit = std::exchange(statement.total, std::nullopt);
-  statement.handled = words.find(Role::handled, sentence.all(), trigger->at.end, sentence.size()).has_value();
+  statement.handled = goes_on(sentence, trigger->at.end);
   const bool calm = words.find(Role::calm, sentence.all(), 0, std::min(sentence.size(), level_words)).has_value() &&
                     !words.find(Role::loud, sentence.all(), begin, end);
   // A warning about something large is no failure.
@@ -314,14 +331,32 @@ bool is_sentence(std::string_view text) {
   return words >= min_words && known >= min_small_words;
 }
 
+/// A clock near the front ("24/11/19 03:18:52", "7月 03 09:14:51 srv2"), or a level in capitals.
+bool has_logger_front(std::string_view text) {
+  constexpr std::size_t front = 48;
+  static constexpr std::array<std::string_view, 7> levels{"INFO",  "WARN",     "WARNING", "ERROR",
+                                                          "DEBUG", "CRITICAL", "FATAL"};
+  text = text.substr(0, front);
+  for (std::size_t i = 0; i + 8 <= text.size(); ++i)
+    if (looks_like_clock(text.substr(i))) return true;
+  return std::any_of(levels.begin(), levels.end(), [&](std::string_view level) {
+    const std::size_t at = text.find(level), end = at + level.size();
+    return at != text.npos && (at == 0 || !is_word_char(text[at - 1])) && end < text.size() &&
+           std::string_view(" :]|").find(text[end]) != std::string_view::npos;
+  });
+}
+
+bool is_logged(const Line& line) {
+  return line.prefix.time || line.prefix.rank || has_logger_front(trimmed(line.body()));
+}
+
 TextKind classify_line(const Line& line) {
   static constexpr std::array<std::string_view, 21> code{
       "def ",    "class ", "import ",    "return ", "@",        "try:",  "#include",
       "static ", "const ", "constexpr ", "public ", "private ", "func ", "fn ",
       "let ",    "var ",   "namespace ", "using ",  "elif ",    "else:", "yield "};
   const std::string_view text = trimmed(line.body());
-  if (line.prefix.time || line.prefix.rank || text.starts_with("File \"") || text.starts_with("Traceback") ||
-      text.starts_with("at "))
+  if (is_logged(line) || text.starts_with("File \"") || text.starts_with("Traceback") || text.starts_with("at "))
     return TextKind::log;
   const bool opens = std::any_of(code.begin(), code.end(), [&](std::string_view c) { return text.starts_with(c); });
   const bool closes = text.ends_with(") {") || text.ends_with("):");
@@ -345,8 +380,8 @@ bool is_quoted_in_text(const Cursor& cursor) {
   cursor.backward(radius, count);
   cursor.forward(radius, count);
   const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
-  const bool timed = cursor.line().prefix.time || cursor.line().prefix.rank;
-  return !timed && of(TextKind::log) == 0 && (of(TextKind::program) >= min_lines || of(TextKind::prose) >= min_lines);
+  return !is_logged(cursor.line()) && of(TextKind::log) == 0 &&
+         (of(TextKind::program) >= min_lines || of(TextKind::prose) >= min_lines);
 }
 
 }  // namespace oomdoctor

@@ -332,11 +332,15 @@ std::optional<TimeStamp> read_time(std::string_view s) {
   return out;
 }
 
+bool looks_like_clock(std::string_view s) {
+  return fixed_number(s, 0, 2) >= 0 && s.substr(2, 1) == ":" && fixed_number(s, 3, 2) >= 0 && s.substr(5, 1) == ":" &&
+         fixed_number(s, 6, 2) >= 0;
+}
+
 bool looks_like_time(std::string_view s) {
   if (looks_like_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, 10)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
-  return fixed_number(s, 0, 2) >= 0 && s.substr(2, 1) == ":" && fixed_number(s, 3, 2) >= 0 && s.substr(5, 1) == ":" &&
-         fixed_number(s, 6, 2) >= 0;
+  return looks_like_clock(s);
 }
 
 /// True for a progress bar before a tag. The bar belongs to another process, and the tag to the following message.

@@ -56,7 +56,8 @@ struct TimeStamp {
 };
 /// nullopt if the text does not begin with a valid time.
 std::optional<TimeStamp> read_time(std::string_view text);
-/// True if the text begins with the form of a time, with any digits.
+/// True if the text begins with the form of a clock ("03:18:52") or of a time, with any digits.
+bool looks_like_clock(std::string_view text);
 bool looks_like_time(std::string_view text);
 
 }  // namespace oomdoctor

@@ -42,6 +42,31 @@ TEST_CASE("a program that reports its own failure states a failure", "[statement
   }
 }
 
+TEST_CASE("an exhausted resource is memory only where the line names memory", "[statement]") {
+  for (const char* line : {
+           "worker: fatal: resources exhausted: failed to allocate 64 MiB for a sort buffer",
+           "E0322 10:12:20.522087 77 pool.cc:40] RESOURCE_EXHAUSTED: the allocator could not serve 512 MiB",
+           "RuntimeError: RESOURCE_EXHAUSTED: the GPU's memory is full",
+       }) {
+    CAPTURE(line);
+    CHECK(voice_of(line) == Voice::statement);
+  }
+  for (const char* line : {
+           "ERROR: all connection slots are exhausted: 100 of 100 in use",
+           "ResourceExhaustedError: too many open files",
+           "rpc error: code = ResourceExhausted desc = retry later",
+           "HTTPError: 413 Request Entity Too Large: exceeded the limit of 4194304 bytes",
+       }) {
+    CAPTURE(line);
+    CHECK(voice_of(line) == Voice::other);
+  }
+}
+
+TEST_CASE("a program that says it will not try again does not go on", "[statement]") {
+  CHECK_FALSE(read_statement("Job killed for excessive memory use (4131 MB). Will not retry it.").handled);
+  CHECK(read_statement("error: out of memory for this batch, will retry").handled);
+}
+
 TEST_CASE("possibilities, settings, names and reports about other programs are no failures", "[statement]") {
   for (const char* line : {
            "If you run out of memory, try a smaller batch size",
