@@ -3,6 +3,10 @@
 // The OOM killer is the usual sender, but time limits, cancellations and launchers that clean up send the same signal.
 // So a report counts only if no sign of these is nearby. It is the least trusted of all reports of a death: a line of
 // the kernel or of a scheduler nearby replaces it (see ResultBuilder). Other ends become Exit events.
+#include <algorithm>
+#include <array>
+#include <csignal>
+
 #include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
@@ -16,6 +20,12 @@ bool was_killed_on_purpose(const Cursor& cursor) {
                  {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated",
                   "preempted", "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM",
                   "liveness probe, will be restarted", "startup probe, will be restarted"});
+}
+
+/// True if the text is a progress bar, as far as a program had drawn it.
+bool is_bar(std::string_view text) {
+  static constexpr std::array<std::string_view, 8> marks{"it/s", "s/it", "B/s", "%|", "ETA", "[=", "##", "█"};
+  return std::any_of(marks.begin(), marks.end(), [&](auto mark) { return text.find(mark) != text.npos; });
 }
 
 /// The exit code under "Root Cause (first observed failure)", which is at the end of torchrun's table.
@@ -46,6 +56,13 @@ void emit_kill(const Match& m, bool described, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// A crash, or the end by SIGTERM, is an end for another reason than memory.
+void emit_signal(const Match& m, int signal, EventSink& sink) {
+  if (signal == SIGKILL) return emit_kill(m, false, sink);
+  if (!is_program_text(m.cursor.line().body())) sink.remark("end/exit_code", signal);
+  sink.exit({std::nullopt, signal});
+}
+
 }  // namespace
 
 void emit(const Match& m, EventSink& sink) { emit_kill(m, false, sink); }
@@ -63,7 +80,28 @@ void shell(const Match& m, EventSink& sink) {
 
 void bare(const Match& m, EventSink& sink) {
   const std::string_view body = trimmed(m.cursor.line().body());
-  if (body == "Killed" || body == "Killed: 9") emit(m, sink);
+  if (body == "Killed" || body == "Killed: 9" || is_bar(m.before())) emit(m, sink);
+}
+
+/// accepts: the line is the notice alone, ends with it behind a progress bar, or has the form
+/// "train.sh: WORD 7: 12345 NOTICE      command".
+bool is_translated_notice(std::string_view line) {
+  static constexpr std::array<std::string_view, 20> notices{
+      "已杀死", "已砍掉", "強制終了", "죽었음", "Getötet",      "Processus arrêté",
+      "Tué",    "Убито",  "Вбито",    "Ucciso", "Unicestwiony", "Terminado (killed)",
+      "Morto",  "Matat",  "Dödad",    "Gedood", "Dræbt",        "Tapettu",
+      "Zabit",  "Kilőve"};
+  std::string_view text = trimmed(line);
+  const std::size_t blanks = text.find("  "), colon = text.substr(0, blanks).rfind(": ");
+  if (blanks != text.npos && colon != text.npos) {
+    text = text.substr(colon + 2, blanks - colon - 2);
+    const std::size_t pid = std::min(text.find_first_not_of("0123456789 "), text.size());
+    if (pid == 0) return false;
+    text.remove_prefix(pid);
+  } else if (const std::size_t close = text.rfind(']'); close != text.npos && is_bar(text.substr(0, close))) {
+    text = trimmed(text.substr(close + 1));
+  }
+  return std::find(notices.begin(), notices.end(), text) != notices.end();
 }
 
 /// A row of torchrun's table of failures. Only the first failure counts, because the other processes died as a
@@ -96,14 +134,17 @@ void elastic(const Match& m, EventSink& sink) {
     sink.exit({static_cast<int>(code), std::nullopt});
 }
 
-/// A sentence that explains "exit code 137" is not a death.
-void code_137(const Match& m, EventSink& sink) {
+/// "exit code 137", "exit code -9": a signal's number, negative or above 128. Shells and schedulers add 128. A sentence
+/// that explains the code is not a death.
+void exit_code(const Match& m, EventSink& sink) {
   static constexpr std::string_view explains[] = {" mean",    " usual", " indicat", " often", " is ",
                                                   " typical", " = ",    " signif",  " (OOM)"};
   const std::string_view after = m.after().substr(0, 24);
   for (const auto word : explains)
     if (after.starts_with(word)) return;
-  emit(m, sink);
+  constexpr int base = 128;
+  const int code = m.has(1) ? static_cast<int>(leading_integer(m[1])) : base + SIGKILL;
+  emit_signal(m, code < 0 ? -code : code - base, sink);
 }
 
 /// may_match: "code" is common in other texts, but a death has its number right after the word. The regex reads which.

@@ -77,7 +77,7 @@ void exceeded(const Match& m, EventSink& sink) {
   const bool some_point = m.after().find("at some point") != std::string_view::npos;
   if (some_point &&
       !is_near(m.cursor, 40, 40, {"Killed", "killed", "oom", "OUT_OF_ME", "SIGKILL", "exit code 137", "MemoryError"}))
-    return;
+    return sink.remark("limit/touched");
   sink.oom(slurm_failure("slurm-limit"));
 }
 
@@ -91,10 +91,12 @@ void task_killed(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// Reads the numbers of the report around the state line. Each is on a separate line.
+/// Reads the numbers of the report around the state line. Each is on a separate line. Those of a job on several nodes
+/// are sums over its nodes, but Slurm limits the memory of each node.
 void report(const Match& m, EventSink& sink) {
   Oom oom = slurm_failure("slurm-state");
   oom.traits = {OomTrait::sampled};
+  i64 nodes = 1;
   const auto read = [&](const Line& line) {
     const std::string_view text = line.text;
     const std::size_t colon = text.find(':');
@@ -107,10 +109,17 @@ void report(const Match& m, EventSink& sink) {
     if (name == "Total memory reserved") oom.limit = read_size(dense);
     if (name == "Maximum memory used" || name == "Memory Utilized") oom.process = read_size(dense);
     if (name == "Memory Efficiency") oom.limit = size_after(dense, "%of");
+    if (name == "Nodes") nodes = leading_integer(value);
     return true;
   };
   m.cursor.forward(25, read);
   m.cursor.backward(12, read);
+  if (nodes > 1 && oom.limit) {
+    sink.setting("job_nodes", std::to_string(nodes));
+    if (oom.process) sink.setting("memory_of_nodes", std::to_string(oom.process->count) + " B");
+    oom.limit = Bytes{oom.limit->count / nodes, oom.limit->slack};
+    oom.process.reset();
+  }
   sink.oom(std::move(oom));
 }
 

@@ -16,7 +16,7 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 15> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 17> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
@@ -26,6 +26,8 @@ constexpr std::array<EndSpec, 15> specs{{{"run/time_limit", "timeout", 6},
                                          {"end/crash", "crash", 3},
                                          {"collateral/timeout", "nccl", 2},
                                          {"end/signal", "signal", 5},
+                                         {"end/agent_lost", "agent_lost", 7},
+                                         {"end/exit_code", "signal", 1},
                                          {"end/rejected", "rejected", 5},
                                          {"run/completed", "finished", 2, false},
                                          {"run/ended_by_signal", "signal", 1},
@@ -63,6 +65,10 @@ std::optional<int> find_only_log(const ScanResult& scan) {
   return found;
 }
 
+/// No process can use its GPU after a fault of a kernel. A step up to this many lines below is the last redraw of a
+/// bar.
+constexpr i64 max_redraw_lines = 4;
+
 /// Finds the end of a run in the lines [first, last] of the log `source`. Ends before the last progress line do not
 /// count, because the program continued after them.
 std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first, i64 last) {
@@ -80,7 +86,9 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
     if (spec == nullptr || event.evidence.span.source != source || line < first || line > last ||
         belongs_to_incident(scan, event.evidence.span))
       continue;
-    if ((progress <= last && line < progress) || (served <= last && line < served)) continue;  // the program continued
+    const bool redrawn = spec->remark == "device/fault" && progress - line <= max_redraw_lines;
+    if ((progress <= last && line < progress && !redrawn) || (served <= last && line < served))
+      continue;  // the program continued
     if (best_spec == nullptr || spec->weight > best_spec->weight ||
         (spec->weight == best_spec->weight && line > best->evidence.span.first_line))
       best = &event, best_spec = spec;

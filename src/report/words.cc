@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -66,6 +68,27 @@ bool are_names_enough(const Report& report) {
   return names.size() == report.inputs.size();
 }
 
+/// The signal in an exit code, "code 139", "code: -11", "Error 134": negative, or above 128. "" for another line.
+std::string_view exit_code_words(std::string_view line) {
+  constexpr int base = 128;
+  constexpr std::array<std::pair<int, std::string_view>, 6> signals{{{SIGSEGV, "a segmentation fault"},
+                                                                     {SIGABRT, "an abort"},
+                                                                     {SIGBUS, "a bus error"},
+                                                                     {SIGFPE, "an arithmetic error"},
+                                                                     {SIGILL, "an illegal instruction"},
+                                                                     {SIGTERM, "SIGTERM: something asked it to stop"}}};
+  for (const std::string_view label : {"code", "Error "}) {
+    const std::size_t at = line.find(label);
+    const std::size_t digits = at == line.npos ? at : line.find_first_of("-0123456789", at + label.size());
+    if (digits == line.npos || digits > at + label.size() + 3) continue;
+    int code = 0;
+    std::from_chars(line.data() + digits, line.data() + line.size(), code);
+    for (const auto& [signal, words] : signals)
+      if (code == -signal || code == base + signal) return words;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string outcome_words(Outcome outcome) {
@@ -107,8 +130,10 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
   if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> table = {
+  if (const std::string_view words = kind == "signal" ? exit_code_words(line) : ""; !words.empty()) return words;
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> table = {
       {{"exception", "an exception"},
+       {"agent_lost", "the loss of the machine or agent that ran it"},
        {"rejected", "a rejection by the scheduler"},
        {"crash", "a crash"},
        {"timeout", "a time limit"},
