@@ -28,7 +28,28 @@ void group_under_pressure(const Match& m, EventSink& sink) {
 
 void no_segments(const Match&, EventSink& sink) { sink.setting("segments_unsupported", "true"); }
 
+void images(const Match& m, EventSink& sink) { sink.setting("images", m[1]); }
+
+/// Paddle takes 0.92 by default, which is no cap.
+void fraction(const Match& m, EventSink& sink) {
+  constexpr i64 usual = 9;  // tenths
+  const std::size_t point = m[1].find('.');
+  if (m[1].starts_with('1') || leading_integer(m[1].substr(point + 1, 1)) >= usual) return;
+  sink.setting("memory_fraction", m[1]);
+}
+
+/// "training_12/Adam/…": Keras numbers the models that one graph holds, from the second on.
+void graph_models(const Match& m, EventSink& sink) {
+  sink.setting("graph_models", std::to_string(leading_integer(m[1]) + 1));
+}
+
+void killed_worker(const Match& m, EventSink& sink) { sink.setting("killed_worker", m[1]); }
+
+void negative_profile(const Match& m, EventSink& sink) { sink.setting("profiled_tokens", m[1]); }
+
 void windows(const Match&, EventSink& sink) { sink.setting("system", "Windows"); }
+
+void macos(const Match&, EventSink& sink) { sink.setting("system", "macOS"); }
 
 void sleep(const Match& m, EventSink& sink) {
   sink.setting("sleep_freed", m[1]);

@@ -3,6 +3,10 @@
 // Unlike a kill, a refusal answers one request and usually contains its size. RAPIDS throws "std::bad_alloc" for device
 // memory too; other_gpu reads those forms. "cannot allocate memory in static TLS block" is a problem of the dynamic
 // loader, not of memory.
+#include <algorithm>
+#include <vector>
+
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -19,13 +23,78 @@ void emit(const Match& m, EventSink& sink, Oom oom) {
   sink.oom(std::move(oom));
 }
 
+/// Go's stack of the goroutine that ran: "net/http.(*conn).serve(0xc0001a2000)", with "/src/server.go:1995 +0x612" on
+/// the next line. The runtime's own functions are no place of the program.
+std::vector<Frame> read_go_stack(const Cursor& cursor) {
+  constexpr int max_lines = 80;
+  std::vector<Frame> frames;  // innermost first
+  bool running = false;
+  cursor.forward(max_lines, [&](const Line& line) {
+    std::string_view text = trimmed(line.text);
+    if (const std::size_t tag = text.find("]: "); tag != text.npos) text = trimmed(text.substr(tag + 3));  // of syslog
+    if (text.starts_with("goroutine ")) {
+      if (running) return false;
+      running = text.find("[running]") != text.npos;
+      return true;
+    }
+    if (!running) return true;
+    const std::size_t place = text.find(".go:"), call = text.rfind('(');
+    if (place != text.npos && text.starts_with('/')) {
+      if (!frames.empty() && frames.back().line == 0) {
+        frames.back().file = std::string(text.substr(0, place + 3));
+        frames.back().line = leading_integer(text.substr(place + 4));
+      }
+      return true;
+    }
+    if (call == text.npos || call == 0 || text.starts_with("created by ")) return !text.empty();
+    const std::size_t slash = text.substr(0, call).rfind('/');
+    Frame frame;
+    frame.file = std::string(text.substr(0, text.find('.', slash == text.npos ? 0 : slash)));  // the package
+    frame.function =
+        std::string(text.substr(slash == text.npos ? 0 : slash + 1, call - (slash == text.npos ? 0 : slash + 1)));
+    frame.library = text.starts_with("runtime.");
+    frames.push_back(std::move(frame));
+    return true;
+  });
+  std::reverse(frames.begin(), frames.end());
+  while (!frames.empty() && frames.back().library) frames.pop_back();
+  return frames;
+}
+
 }  // namespace
+
+/// A runtime of Go. The line with the block that it wanted, if there is one, is the report; the fatal error follows.
+void go(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  if (!m.has(1) && find_before(m.cursor, 2, "-byte block")) return;
+  Oom oom = allocation_failure("go");
+  if (m.has(1)) oom.request = Bytes{leading_integer(m[1]), 0};
+  oom.frames = read_go_stack(m.cursor);
+  // The tag of syslog, "dockerd[412]: ", names the program.
+  const std::string_view tag = m.before();
+  const std::size_t open = tag.rfind('['), blank = tag.rfind(' ', open);
+  if (tag.ends_with("]: ") && open != tag.npos) {
+    oom.process_name =
+        std::string(tag.substr(blank == tag.npos ? 0 : blank + 1, open - (blank == tag.npos ? 0 : blank + 1)));
+    Origin where;
+    where.pid = leading_integer(tag.substr(open + 1));
+    sink.at(where);
+  }
+  sink.oom(std::move(oom));
+}
 
 /// "not enough memory" is the wording of the build for Windows.
 void torch(const Match& m, EventSink& sink) {
   if (m[1] == "notenoughmemory") sink.setting("system", "Windows");
   Oom oom = allocation_failure("torch-cpu", "pytorch");
   read_request(m[2], oom);
+  sink.oom(std::move(oom));
+}
+
+void numpy(const Match& m, EventSink& sink) {
+  Oom oom = allocation_failure("numpy");
+  read_request(m[1], oom);
+  if (m.has(2)) sink.setting("array_shape", m[2]);
   sink.oom(std::move(oom));
 }
 

@@ -5,6 +5,7 @@
 // the message with the size of the request is the final failure.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -34,16 +35,11 @@ void emit(std::string_view size, Metric metric, EventSink& sink) {
   sink.reading(r);
 }
 
-/// True below an out-of-memory message: the status is then a part of that message.
-bool is_part_of_failure(const Cursor& cursor) { return find_before(cursor, 3, "Out of GPU memory").has_value(); }
-
-}  // namespace
-
-void emit_refusal(const Match& m, EventSink& sink) {
-  Oom oom = device_oom("julia");
-  read_request(m[1], oom);
+/// Reads the status below a refusal. CUDA.jl prints it in several lines, behind those of its attempts to free memory.
+void read_status(const Cursor& cursor, Oom& oom) {
+  constexpr int max_lines = 12;
   std::optional<Bytes> used, pool_size;
-  m.cursor.forward(6, [&](const Line& line) {
+  cursor.forward(max_lines, [&](const Line& line) {
     const std::string text = dense(line.text);
     if (text.starts_with("EffectiveGPUmemoryusage:")) {
       used = size_after(text, "%(");
@@ -56,7 +52,7 @@ void emit_refusal(const Match& m, EventSink& sink) {
       return true;
     }
     if (text.starts_with("Memorypoolusage:")) parse_pool(text, oom);
-    return false;
+    return text.starts_with("...");
   });
   if (used && oom.capacity) oom.free = *oom.capacity - *used;
   if (!pool_size) pool_size = oom.reserved;
@@ -65,6 +61,41 @@ void emit_refusal(const Match& m, EventSink& sink) {
     const i64 rest = used->count - pool_size->count;
     if (rest > -64 * MiB && rest <= max_context) oom.process = used;
   }
+}
+
+/// True below an out-of-memory message: the status is then a part of that message.
+bool is_part_of_failure(const Cursor& cursor) { return find_before(cursor, 3, "Out of GPU memory").has_value(); }
+
+}  // namespace
+
+void emit_refusal(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("julia");
+  read_request(m[1], oom);
+  read_status(m.cursor, oom);
+  sink.oom(std::move(oom));
+}
+
+/// The name of the variable differs between versions.
+void limit(const Match& m, EventSink& sink) { sink.setting("limit_variable", m[1]); }
+
+/// What CUDA.jl tries, in turn, is on the lines below, with what each attempt freed: "... running a quick GC
+/// (freed 8.304 GiB)".
+void emit_retry(const Match& m, EventSink& sink) {
+  constexpr int max_attempts = 8;
+  Oom oom = device_oom("julia");
+  oom.message_format = "julia-retry";
+  oom.caught = true;
+  oom.traits = {OomTrait::answered};
+  i64 last = 0;
+  m.cursor.forward(max_attempts, [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    if (!text.starts_with("... ")) return false;
+    last = line.number;
+    const std::string_view freed = between(text, "(freed ", ")");
+    if (text.find("GC") != text.npos && !freed.empty() && freed != "0 bytes") sink.setting("freed_by_gc", freed);
+    return true;
+  });
+  if (last > 0) sink.claim_through(last);
   sink.oom(std::move(oom));
 }
 

@@ -18,7 +18,17 @@ constexpr double max_block_seconds = 120;  ///< seconds from "invoked oom-killer
 constexpr int max_lines_to_victim = 8;     ///< lines from the summary to "Killed process"; other messages come between
 constexpr int max_block_lines = 700;       ///< lines; the task table in the middle of a block has one row per process
 
-Bytes kibibytes(std::string_view digits) { return {leading_integer(digits) * KiB, 0}; }
+/// "2048512", "2,048,512": KiB. nullopt where commas do not separate thousands: a console or a person broke the number.
+std::optional<Bytes> parse_kibibytes(std::string_view text) {
+  constexpr std::size_t group = 4;  // a comma and three digits
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool due = (text.size() - i) % group == 0 && i > 0;
+    if ((text[i] == ',') != (due && text.find(',') != text.npos)) return std::nullopt;
+    if (text[i] != ',') digits += text[i];
+  }
+  return Bytes{leading_integer(digits) * KiB, 0};
+}
 
 /// Parses the limit in "memory: usage 4194304kB, limit 4194304kB, failcnt 81". The kernel prints this line only for a
 /// cgroup, above the victim.
@@ -90,14 +100,9 @@ void emit_victim(EventSink& sink, Agent agent, std::string_view pid, std::string
 }
 
 /// Anonymous and shared memory of the victim. The kernel drops file pages before it kills, so they do not count.
-Bytes non_file_memory(const Match& m) { return m.has(4) ? kibibytes(m[3]) + kibibytes(m[4]) : kibibytes(m[3]); }
-
-/// The victim's memory including file pages, as in the kernel's task table.
-i64 memory_with_files(const Match& m) {
-  static constexpr std::string_view label = "file-rss:";
-  const std::size_t files = m[0].find(label);
-  return non_file_memory(m).count +
-         (files == std::string_view::npos ? 0 : kibibytes(m[0].substr(files + label.size())).count);
+std::optional<Bytes> non_file_memory(const Match& m) {
+  const auto own = parse_kibibytes(m[3]), shared = m.has(5) ? parse_kibibytes(m[5]) : Bytes{};
+  return own && shared ? std::optional(*own + *shared) : std::nullopt;
 }
 
 /// A row of the kernel's task table. `pages` are resident pages.
@@ -178,12 +183,15 @@ std::optional<double> parse_time(const Line& line) {
 
 void killed(const Match& m, EventSink& sink) {
   Oom oom;
+  const i64 pid = leading_integer(m[1]);
   oom.process = non_file_memory(m);
+  const auto files = m.has(4) ? parse_kibibytes(m[4]) : Bytes{};
+  if (!oom.process) oom.process = victim_in_table(m.cursor, pid);
   const bool of_group = is_group_kill(m);
   if (!of_group && on_some_nodes(m.cursor)) set_some_nodes(oom);
   if (of_group) oom.limit = find_group_limit(m.cursor);
-  if (oom.limit)
-    oom.others = find_other_processes(m.cursor, leading_integer(m[1]), memory_with_files(m), oom.limit->count);
+  if (oom.limit && oom.process && files)  // the table counts file pages, too
+    oom.others = find_other_processes(m.cursor, pid, (*oom.process + *files).count, oom.limit->count);
   emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
 }
 

@@ -41,4 +41,28 @@ void backoff(const Match& m, EventSink& sink) {
   if (!find_after(m.cursor, max_lines_of_attempts, "memory layout cannot be allocated")) sink.remark("handled/retried");
 }
 
+/// ollama places the layers on the GPUs in another way after a refusal, and starts the runner as soon as one fits.
+void runner_started(const Match& m, EventSink& sink) {
+  static constexpr int max_lines_of_attempt = 80;
+  const auto again = find_before(m.cursor, max_lines_of_attempt, "msg=load request=");
+  const auto refused = find_before(m.cursor, max_lines_of_attempt, "out of memory");
+  if (again && refused && refused->number < again->number) sink.remark("run/went_on");
+}
+
+/// cuBLAS found no memory for its handle. Its status is printed in words.
+void handle(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom;
+  oom.kind = OomKind::masked;
+  oom.agent = Agent::library;
+  oom.framework = "llama.cpp";
+  oom.message_format = "CUBLAS_STATUS_ALLOC_FAILED";
+  Origin where;
+  static constexpr std::string_view label = "current device: ";
+  if (const auto line = find_after(m.cursor, 3, label))
+    where.device = static_cast<int>(leading_integer(line->text.substr(line->text.find(label) + label.size())));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::llama_cpp

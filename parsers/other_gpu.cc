@@ -44,6 +44,16 @@ void mindspore(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The pool adds the request to its tensors, also those that wait for an event, and compares the sum with the memory
+/// that it may take.
+void mindspore_pool(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("mindspore");
+  oom.allocated = Bytes{leading_integer(m[1]) + leading_integer(m[2]), 0};
+  read_request(m[3], oom);
+  oom.capacity = read_size(number_on_line(m.cursor.line().text, "total mem size : ", m[4]));
+  sink.oom(std::move(oom));
+}
+
 void mindspore_device(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
   Oom oom = device_oom("mindspore");

@@ -192,6 +192,7 @@ void allocator(const Match& m, EventSink& sink) {
   if (m.after().starts_with("withfreed_by_count") ||
       m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
     return;
+  static constexpr std::string_view pool_label = "Total bytes in pool: ";
   Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
   Origin where;
   set_memory_kind(m[1], oom, where);
@@ -210,9 +211,13 @@ void allocator(const Match& m, EventSink& sink) {
     if (text.find("bfc_allocator") != text.npos) last = line.number;
     if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
     if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number;
+    if (const std::size_t pool = text.find(pool_label); pool != text.npos)
+      oom.reserved = read_size(text.substr(pool + pool_label.size()));
     return !(oom.limit && parse_statistic(text, "MaxAllocSize:"));
   });
   if (exception) return;
+  if (oom.reserved && oom.allocated && oom.reserved->count >= oom.allocated->count)
+    oom.unallocated = *oom.reserved - *oom.allocated;
   if (last > 0) sink.claim_through(last);
   sink.at(where);
   sink.oom(std::move(oom));

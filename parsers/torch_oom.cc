@@ -278,7 +278,9 @@ void driver_error(const Match& m, EventSink& sink) {
   oom.message_format = "cuda-error";
   static constexpr std::string_view label = "current device: ";
   if (const auto next = find_after(m.cursor, 1, label); next && next->text.find(", in function ") != next->text.npos) {
-    oom.framework = oom.message_format = "llama.cpp";
+    const bool kobold = next->text.find("koboldcpp") != next->text.npos;  // in the path of its copy of ggml
+    oom.framework = kobold ? "koboldcpp" : "llama.cpp";
+    oom.message_format = "llama.cpp";
     Origin where;
     where.device =
         static_cast<int>(parse_integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));

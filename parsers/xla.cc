@@ -3,6 +3,9 @@
 // XLA plans a whole program, so a request is all temporary memory of that program in one piece. Only the pool's warning
 // some lines above names the device. On a TPU the compiler itself refuses and prints the used memory, the capacity and
 // the difference. There "G" is 2^30 bytes.
+#include <array>
+#include <utility>
+
 #include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/freeform.h"
@@ -15,6 +18,12 @@ namespace {
 
 /// Lines from the message up to the pool's warning.
 constexpr int max_lines_above = 300;
+/// The parts of a program's plan, and the settings that keep them.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> plan_parts{
+    {{"total allocation:", "plan_total"},
+     {"maybe_live_out allocation:", "plan_outputs"},
+     {"preallocated temp allocation:", "plan_temporary"},
+     {"parameter allocation:", "plan_arguments"}}};
 constexpr int plan_lines = 200;  ///< the statistics and about twenty of the largest buffers, six lines each
 
 Oom xla_failure(std::string_view format) {
@@ -49,9 +58,47 @@ void claim_plan(const Cursor& cursor, EventSink& sink) {
                       text.starts_with("XLA Label: ") || text.starts_with("Shape: ") ||
                       text.starts_with("Entry Parameter") || text.starts_with("=====");
     if (part) last = line.number;
+    for (const auto& [label, name] : plan_parts)
+      if (const std::size_t at = text.find(label); at != text.npos)
+        sink.setting(name, trimmed(text.substr(at + label.size())));
     return part || text.empty();
   });
   sink.claim_through(last);
+}
+
+/// Reads the largest buffer of the plan: its size, the operation that makes it and its shape. A GPU's plan lists
+/// "Buffer 1:", a TPU's "1. Size: 4.00G".
+void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
+  constexpr std::size_t longest = 80;  // bytes of an operation's name; the end of its path is the operation
+  static constexpr std::string_view operation = "op_name=\"", arguments = "arguments ";
+  bool listed = false, sized = false;
+  cursor.forward(plan_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    if (text.starts_with(arguments) && trimmed(text.substr(arguments.size())) == "0B")
+      sink.setting("plan_without_arguments", "true");
+    listed |= text.starts_with("Largest program allocations") || text.starts_with("Peak buffers:");
+    if (!listed) return true;
+    const std::size_t size = text.find("Size: ");
+    if (size != text.npos && text.find("Unpadded") == text.npos) {
+      if (sized) return false;
+      sized = true;
+      std::string bytes(trimmed(text.substr(size + std::string_view("Size: ").size())));
+      if (!bytes.empty() && bytes.back() != 'B') bytes += "iB";  // a TPU's "4.00G"
+      sink.setting("plan_largest", bytes);
+    }
+    if (const std::size_t at = text.find(operation); at != text.npos) {
+      std::string_view name = text.substr(at + operation.size());
+      name = name.substr(0, name.find_first_of("\"["));
+      if (name.size() > longest) name.remove_prefix(name.find('/', name.size() - longest) + 1);
+      sink.setting("plan_operation", name);
+    }
+    if (text.starts_with("Shape: ")) {
+      const std::string_view shape = text.substr(std::string_view("Shape: ").size());
+      sink.setting("plan_shape", shape.substr(0, shape.find_first_of("{ ")));
+      return false;
+    }
+    return true;
+  });
 }
 
 }  // namespace
@@ -63,7 +110,21 @@ void gpu(const Match& m, EventSink& sink) {
   where.device = find_device(m.cursor);
   if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
   claim_plan(m.cursor, sink);
+  read_largest_buffer(m.cursor, sink);
   sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+void hbm(const Match& m, EventSink& sink) {
+  Oom oom = xla_failure("xla-tpu");
+  oom.traits = {OomTrait::tpu};
+  read_request(m[1], oom);
+  oom.limit = read_size(m[2]);
+  static constexpr std::string_view excess = "Exceededhbmcapacityby";
+  if (const std::size_t at = m.after().find(excess); at != std::string_view::npos)
+    if (const auto size = read_size(m.after().substr(at + excess.size())))
+      sink.setting("plan_excess", std::to_string(size->count));
+  read_largest_buffer(m.cursor, sink);
   sink.oom(std::move(oom));
 }
 

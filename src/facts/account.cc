@@ -228,6 +228,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
   set_true("oom.known_form", !oom.has(OomTrait::prose));
   set_true("oom.beyond_exabyte", oom.beyond_exabyte);
+  set_true("oom.tentative", oom.has(OomTrait::suspected));
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   set_true("oom.on_chip", oom.has(OomTrait::on_chip));
   const auto reserved = find_reserved(oom);

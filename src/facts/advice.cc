@@ -96,6 +96,9 @@ void advice_facts(Facts& facts) {
   facts.set("advice.unseen_ranks",
             Value{facts.number("account.uncounted").value_or(0) >= several &&
                   (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});
+  // XLA requests a whole program at once, so only the largest buffer of its plan is the scores.
+  if (const auto scores = facts.number(facts.text("oom.agent") == "xla" ? "settings.plan_largest" : "oom.request"))
+    facts.set("advice.scores", Value{Number{*scores, 0}});
   facts.set("advice.blind", Value{facts.text("oom.agent") == "driver" && facts.is_false("oom.has_numbers") &&
                                   facts.find("run.trains") == nullptr});
   const auto get = [&](std::string_view name) { return facts.number(name); };
@@ -130,10 +133,17 @@ void advice_facts(Facts& facts) {
     double wanted = std::floor(*batch / 2);
     if (activations && need && *activations > *need)
       wanted = std::floor(*batch * (*activations - *need) / *activations);
-    if (const auto fitted = get("settings.batch_before"); fitted && *fitted >= 1 && *fitted < *batch) wanted = *fitted;
-    const double to = dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation.value_or(1));
+    // A batch that fitted before is known to fit. Others keep the global batch the same.
+    const auto fitted = get("settings.batch_before");
+    const double to =
+        fitted && *fitted >= 1 && *fitted < *batch
+            ? *fitted
+            : dividing_batch(std::max(1.0, std::min(wanted, *batch - 1)), *batch, accumulation.value_or(1));
     set("advice.batch_to", to, {"settings.batch_size", "settings.accumulation"});
-    if (accumulation)
+    const double parts = accumulation.value_or(1) * *batch / to;
+    if (parts != std::floor(parts)) {
+      // no whole number of steps gives the same global batch
+    } else if (accumulation)
       set("advice.accumulation_to", *accumulation * *batch / to, {"settings.batch_size", "settings.accumulation"});
     else
       set("advice.accumulation_times", *batch / to, {"settings.batch_size"});

@@ -79,6 +79,16 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
+/// Notes what made room after a refusal that the program survived.
+void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
+  const auto freed = scan.settings.find("freed_by_gc");
+  if (freed == scan.settings.end()) return;
+  notes.push_back(
+      {Severity::warning,
+       fmt::format("after a refusal, a garbage collection freed {}, and the run continued", freed->second.value),
+       freed->second.evidence});
+}
+
 /// Explains lines that look like an out-of-memory failure and are none. They are warnings, so that the short
 /// report shows them, too: nothing else in it says why.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
@@ -96,6 +106,22 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
     if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())
       notes.push_back(
           {Severity::warning, fmt::format(fmt::runtime(lookalike.words), found->second.value), found->second.evidence});
+  struct RemarkedLookalike {
+    std::string_view remark, words;
+  };
+  static constexpr std::array<RemarkedLookalike, 2> remarked{
+      {{"limit/touched",
+        "memory reached the job's limit at some point; nothing was killed for it. The page cache counts, too, and the "
+        "kernel frees it first"},
+       {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
+  for (const RemarkedLookalike& lookalike : remarked) {
+    const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& event) {
+      const auto* remark = std::get_if<Remark>(&event.what);
+      return remark != nullptr && remark->id == lookalike.remark;
+    });
+    if (found != scan.remarks.end())
+      notes.push_back({Severity::warning, std::string(lookalike.words), found->evidence});
+  }
 }
 
 /// Warns about a checkpoint that was saved although memory ran out during its copy.
@@ -188,6 +214,8 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_last_step(scan, out.runs, out.notes);
   }
   emit_free_memory(scan, out.notes);
+  emit_node_sum(scan, out.notes);
+  emit_room_made(scan, out.notes);
   emit_damaged_state(scan, out.notes);
   setting_facts(scan, primary, out.facts);
   earlier_batch_fact(scan, out.runs, out.facts);

@@ -91,6 +91,8 @@ void host_facts(const ScanResult& scan, const Incident& primary,
                 Facts& facts);  // host.cc: host.*, masked.*, pool.*
 /// Adds a note for a command that was killed while the host had free RAM.
 void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes);  // host.cc
+/// Adds a note for a scheduler's report that adds up the memory of several nodes.
+void emit_node_sum(const ScanResult& scan, std::vector<Note>& notes);  // host.cc
 /// Adds a note for a notebook whose log stops at a progress line: the host may have run out of RAM, with low
 /// confidence.
 void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes);  // host.cc

@@ -188,7 +188,7 @@ void resolve_frameworks(const ScanResult& scan, const Incident* incident, Facts&
 /// apply to them.
 constexpr auto without_steps = std::to_array<std::string_view>(
     {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
-     "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner"});
+     "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "openacc", "matlab"});
 
 /// The frames of the failure, plus the script that the launcher runs.
 std::vector<Frame> named_places(const ScanResult& scan, const Incident& incident) {

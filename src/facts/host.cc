@@ -76,6 +76,29 @@ bool makes_item(const Incident& incident) {
                      [](const Frame& f) { return !f.library && f.function == "__getitem__"; });
 }
 
+/// True if the innermost frame of the job's own code appends to a collection where a data set is made.
+bool collects_items(const Incident& incident) {
+  static constexpr std::array<std::string_view, 5> appends{".append(", ".extend(", "np.append(", "np.concatenate(",
+                                                           "np.vstack("};
+  static constexpr std::array<std::string_view, 6> makers{"__init__", "load", "read", "prepare", "build", "get_data"};
+  const auto& frames = incident.oom.frames;
+  const auto own = std::find_if(frames.rbegin(), frames.rend(), [](const Frame& f) { return !f.library; });
+  if (own == frames.rend()) return false;
+  const auto appended = [&](std::string_view call) { return own->code.find(call) != std::string::npos; };
+  const auto named = [&](std::string_view name) { return own->function.find(name) != std::string::npos; };
+  return std::any_of(appends.begin(), appends.end(), appended) && std::any_of(makers.begin(), makers.end(), named);
+}
+
+/// True if a frame asks the backward pass to keep its graph.
+bool keeps_graph(const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  return std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return !f.library && f.code.find("backward(") != std::string::npos &&
+           (f.code.find("create_graph=") != std::string::npos || f.code.find("retain_graph=") != std::string::npos) &&
+           f.code.find("_graph=False") == std::string::npos;
+  });
+}
+
 bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
   return part && whole && part->count >= whole->count / 2;
 }
@@ -126,6 +149,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
                                     oom.request->count <= some_pages && oom.has(OomTrait::maps));
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
+  set_true("host.keeps_items", by({Agent::cpu_allocator}) && collects_items(primary));
+  set_true("host.keeps_graph", by({Agent::cpu_allocator}) && keeps_graph(primary));
   const i64 victims = host ? primary.victims : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);
   // Of several victims, the first one in the log says nothing about the others, unless it used most of the memory.
@@ -162,6 +187,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
              return incident.oom.has(OomTrait::no_cache_blocks);
            }));
   set_true("pool.below_target", pool && below_target);
+  set_true("pool.maximum", oom.has(OomTrait::pool_maximum));
   set_true("pool.fixed", pool && other);
 }
 
@@ -186,6 +212,17 @@ void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes) {
                          " RAM was available, and the kernel killed nothing for memory",
                      event.evidence});
   }
+}
+
+void emit_node_sum(const ScanResult& scan, std::vector<Note>& notes) {
+  const auto nodes = scan.settings.find("job_nodes"), used = scan.settings.find("memory_of_nodes");
+  const auto bytes = used == scan.settings.end() ? std::nullopt : read_capacity(used->second.value);
+  if (nodes == scan.settings.end() || !bytes) return;
+  notes.push_back(
+      {Severity::warning,
+       fmt::format("Slurm's report adds up {} nodes: {} in use on all of them. The limit is that of one node",
+                   nodes->second.value, bytes_text(*bytes)),
+       used->second.evidence});
 }
 
 void emit_abrupt_end(const ScanResult& scan, std::vector<Note>& notes) {

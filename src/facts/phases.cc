@@ -364,16 +364,21 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
   return "";
 }
 
-/// True if the program reports after the refusal that it wanted the memory for its key-value cache.
-bool was_for_cache(const ScanResult& scan, const Incident& incident) {
-  constexpr i64 max_distance = 8;  // in lines: the allocator, its caller and the cache report in turn, for each GPU
-  const Span& refused = incident.evidence.span;
-  return std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
+/// The remark of the program after the refusal what it wanted the memory for; null if there is none.
+const Event* find_purpose(const ScanResult& scan, const Incident& incident, std::string_view purpose) {
+  // In lines: the allocator, its caller and the report in turn, for each GPU; or the frames of the stack.
+  constexpr i64 max_distance = 14;
+  const auto is_behind = [&](const Span& remark, const Span& refused) {
+    return remark.source == refused.source && remark.first_line >= refused.first_line &&
+           remark.first_line <= refused.first_line + max_distance;
+  };
+  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
     const auto* remark = std::get_if<Remark>(&e.what);
-    const Span& remark_span = e.evidence.span;
-    return remark != nullptr && remark->id == "for/kv_cache" && remark_span.source == refused.source &&
-           remark_span.first_line >= refused.first_line && remark_span.first_line <= refused.first_line + max_distance;
+    if (remark == nullptr || remark->id != purpose) return false;
+    const auto behind = [&](const Evidence& report) { return is_behind(e.evidence.span, report.span); };
+    return behind(incident.evidence) || std::any_of(incident.occurrences.begin(), incident.occurrences.end(), behind);
   });
+  return found == scan.remarks.end() ? nullptr : &*found;
 }
 
 std::string find_moment(const ScanResult& scan, const Incident& incident) {
@@ -385,7 +390,7 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
     return contains(f.file, "graph_runner") && contains(f.function, "capture");
   });
   if (captures || incident.oom.has(OomTrait::captures_graph)) return "graph_capture";
-  if (was_for_cache(scan, incident)) return "for_cache";
+  if (find_purpose(scan, incident, "for/kv_cache") != nullptr) return "for_cache";
   const bool first = find_phase_in_frames(scan, incident) == "first_step";
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
 }
@@ -421,6 +426,12 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   phase.by.reset();
   phase.id = find_phase_in_frames(scan, incident);
   if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
+  for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"}})
+    if (const Event* said = find_purpose(scan, incident, purpose); said != nullptr && phase.id.empty()) {
+      phase.id = id;
+      phase.by = said->evidence;
+      return phase;
+    }
   if (!phase.id.empty()) {
     phase.by = incident.evidence;
     return phase;
@@ -472,6 +483,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     for (const char* before : {"phase.load", "phase.checkpoint_load", "trace.load"})
       facts.set(before, Value{false}, here);
   facts.set("trace.known", Value{!frames.empty()}, here);
+  const Event* for_compute = find_purpose(scan, incident, "for/compute");
+  facts.set("trace.for_compute", Value{for_compute != nullptr},
+            {for_compute != nullptr ? for_compute->evidence : here[0]});
+  const Event* for_optimizer = find_purpose(scan, incident, "for/optimizer");
+  if (for_optimizer != nullptr) facts.set("trace.optimizer", Value{true}, {for_optimizer->evidence});
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
@@ -494,7 +510,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
               here);
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
-    facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
+    if (for_optimizer == nullptr) facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
               Value{std::any_of(frames.begin(), frames.end(), loads_model) &&
@@ -537,7 +553,9 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   i64 handled = 0, caught = 0, ranks = 0;
   for (const Incident& i : scan.incidents) {
     handled += i.handled && i.when.order < incident.when.order;
-    if (i.handled && !i.follows) caught += count_failures(static_cast<i64>(i.occurrences.size()) + i.more_occurrences);
+    if (i.handled && !i.follows)
+      caught +=
+          count_failures(static_cast<i64>(i.occurrences.size()) + i.more_occurrences, i.oom.has(OomTrait::answered));
     ranks += i.origin.rank.has_value() && !i.handled;
   }
   if (scan.more_incidents > 0)  // further failed ranks are counted without an incident
@@ -545,7 +563,9 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                                               [](const auto& rank) { return rank.second.failed; })});
   if (incident.handled) caught += scan.more_incidents;
   facts.set("run.caught", Value{Number{static_cast<double>(caught), 0}}, here);
-  facts.set("run.loses_work", Value{incident.handled && loses_work(caught, facts)}, here);
+  // After its garbage collection, CUDA.jl serves the same request: nothing is lost.
+  const bool served = incident.oom.has(OomTrait::answered);
+  facts.set("run.loses_work", Value{incident.handled && !served && loses_work(caught, facts)}, here);
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
   if (const auto all = count_ranks(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);

@@ -120,6 +120,35 @@ void set_alloc_conf(Agent agent, Facts& facts) {
   facts.set("platform.alloc_conf", Value{std::move(name)});
 }
 
+/// The size of every GPU in a monitor's table, if all have about the same: then it does not matter which one failed.
+std::optional<i64> common_capacity(const ScanResult& scan) {
+  constexpr double same = 0.02;
+  std::optional<double> size;
+  for (const Series& s : scan.series) {
+    if (s.metric != Metric::used || s.capacity <= 0) continue;
+    if (size && std::abs(s.capacity - *size) > same * *size) return std::nullopt;
+    size = std::min(size.value_or(s.capacity), s.capacity);
+  }
+  return size ? std::optional(static_cast<i64>(*size)) : std::nullopt;
+}
+
+/// True if the largest buffer of XLA's plan is a matrix of attention scores: an operation of an attention whose last
+/// two dimensions are the same sequence, "f32[16,8192,8192]".
+bool plans_scores(const ScanResult& scan) {
+  constexpr i64 shortest = 256;  // tokens: shorter sequences have small scores
+  const auto operation = scan.settings.find("plan_operation"), shape = scan.settings.find("plan_shape");
+  if (operation == scan.settings.end() || shape == scan.settings.end()) return false;
+  if (operation->second.value.find("atten") == std::string::npos &&
+      operation->second.value.find("attn") == std::string::npos)
+    return false;
+  const std::string& dimensions = shape->second.value;
+  const std::size_t last = dimensions.rfind(','),
+                    before = last == std::string::npos ? last : dimensions.rfind(',', last - 1);
+  if (before == std::string::npos) return false;
+  const auto number = [&](std::size_t comma) { return std::strtoll(dimensions.c_str() + comma + 1, nullptr, 10); };
+  return number(last) >= shortest && number(last) == number(before);
+}
+
 }  // namespace
 
 std::optional<i64> read_capacity(std::string_view text) {
@@ -137,6 +166,8 @@ std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<In
   if (incident && incident->oom.kind == OomKind::device && incident->oom.capacity) return incident->oom.capacity->count;
   if (const auto printed = scan.settings.find("capacity"); printed != scan.settings.end())
     return read_capacity(printed->second.value);
+  if (incident && incident->oom.kind == OomKind::device)
+    if (const auto size = common_capacity(scan)) return size;
   const auto gpu = scan.settings.find("gpu");
   if (gpu == scan.settings.end()) return std::nullopt;
   const auto model = find_gpu_model(gpu->second.value);
@@ -190,6 +221,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const auto system = scan.settings.find("system");
     if (incident->oom.sizes_not_available || (system != scan.settings.end() && system->second.value == "Windows"))
       facts.set("platform.windows", Value{true}, here);
+    if (system != scan.settings.end() && system->second.value == "macOS")
+      facts.set("platform.macos", Value{true}, here);
     const auto& frames = incident->oom.frames;
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; }))
@@ -215,6 +248,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
         version && same_words && !facts.find("settings.torch"))
       facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }
+  if (plans_scores(scan))
+    facts.set("trace.attention", Value{true}, {scan.settings.find("plan_shape")->second.evidence});
   set_alloc_conf(agent, facts);
   framework_facts(scan, incident, facts);
 }

@@ -203,6 +203,23 @@ bool is_before_program(const ScanResult& scan, const Span& at) {
          });
 }
 
+/// Sets the memory that a GPU had in use before the program started, and another GPU that had less.
+void set_used_before(const ScanResult& scan, const Series& used, i64 capacity, Facts& facts) {
+  constexpr double clearly_used = 0.05;  // of the device: more than an idle desktop
+  if (used.last_value < clearly_used * static_cast<double>(capacity) || facts.find("device.used_before")) return;
+  facts.set("device.used_before", Bytes{whole_number(used.last_value), 0}, {used.first_evidence});
+  facts.set("device.total_before", Bytes{capacity, 0}, {used.first_evidence});
+  if (used.origin.device)
+    facts.set("device.which", Value{Number{static_cast<double>(*used.origin.device), 0}}, {used.first_evidence});
+  const auto emptier = std::find_if(scan.series.begin(), scan.series.end(), [&](const Series& s) {
+    return s.metric == Metric::used && s.n == 1 && s.origin.device && s.origin.device != used.origin.device &&
+           s.last_value < clearly_used * static_cast<double>(capacity);
+  });
+  if (emptier != scan.series.end())
+    facts.set("device.emptier", Value{Number{static_cast<double>(*emptier->origin.device), 0}},
+              {emptier->first_evidence});
+}
+
 /// Sets device.* if the log lists the GPUs once, before the program starts, and one of them is nearly full.
 void set_full_before(const ScanResult& scan, const Incident& incident, Facts& facts) {
   constexpr double nearly_full = 0.9;
@@ -213,7 +230,10 @@ void set_full_before(const ScanResult& scan, const Incident& incident, Facts& fa
     if (s.metric != Metric::used || s.n != 1 || other || !capacity || at.source != incident.evidence.span.source)
       continue;
     if (at.first_line >= incident.evidence.span.first_line || !is_before_program(scan, at)) continue;
-    if (s.last_value < nearly_full * static_cast<double>(*capacity)) continue;
+    if (s.last_value < nearly_full * static_cast<double>(*capacity)) {
+      set_used_before(scan, s, *capacity, facts);
+      continue;
+    }
     facts.set("device.full_before", Bytes{whole_number(s.last_value), 0}, {s.first_evidence});
     facts.set("device.total_before", Bytes{*capacity, 0}, {s.first_evidence});
     if (s.origin.device)

@@ -54,6 +54,7 @@ inline constexpr auto enum_names<Agent> = names_up_to<Agent::worker>("cuda_alloc
 
 /// What the words of a report say beyond its numbers.
 enum class OomTrait {
+  answered,          ///< the program made room and served the same request
   captures_graph,    ///< while CUDA graphs were recorded
   capped,            ///< the program fails in this way only under a cap, which the message does not print
   damages_state,     ///< a checkpoint that was saved may lack a part
@@ -65,6 +66,7 @@ enum class OomTrait {
   mapping_refused,   ///< the kernel has no more mappings for the process
   no_cache_blocks,   ///< nothing was left for a cache
   on_chip,           ///< memory on the chip, not beside it
+  pool_maximum,      ///< an allocator's pool may not, or cannot, grow any more
   pinned,            ///< host memory that the device reads
   prose,             ///< words of people or of any program: no known form
   refusals_counted,  ///< a program counted its refusals, and printed none
@@ -73,6 +75,7 @@ enum class OomTrait {
   saves_state,       ///< while a checkpoint was put together
   sigkill,           ///< nothing but the signal is known
   some_nodes,        ///< of some nodes of the job only
+  suspected,         ///< the message says that memory might be the reason
   tpu,               ///< a TPU's memory
   vanished,          ///< a process is gone, and nobody saw why
   virtual_limit,     ///< the limit counts address space
@@ -81,9 +84,10 @@ enum class OomTrait {
 };
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
-    "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "maps",
-    "mapping_refused", "no_cache_blocks", "on_chip", "pinned", "prose", "refusals_counted", "rocm", "sampled",
-    "saves_state", "sigkill", "some_nodes", "tpu", "vanished", "virtual_limit", "whole_node", "windows");
+    "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "maps",
+    "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose", "refusals_counted", "rocm",
+    "sampled", "saves_state", "sigkill", "some_nodes", "suspected", "tpu", "vanished", "virtual_limit", "whole_node",
+    "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

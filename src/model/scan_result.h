@@ -48,10 +48,10 @@ struct RunPlace {
 };
 
 /// The failures behind one message that a log repeats: a few loggers and launchers report one failure again; more
-/// repetitions are failures of their own.
-constexpr i64 count_failures(i64 repetitions) {
+/// repetitions are failures of their own. CUDA.jl reports each refusal once.
+constexpr i64 count_failures(i64 repetitions, bool one_report_each) {
   constexpr i64 most_reports = 8;
-  return repetitions <= most_reports ? 1 : repetitions + 1;
+  return repetitions <= most_reports && !one_report_each ? 1 : repetitions + 1;
 }
 
 /// One distinct failure. The same failure printed again is an occurrence, not an incident.

@@ -30,21 +30,33 @@ std::optional<Frame> python_frame(std::string_view s) {
   Frame frame;
   frame.file = std::string(s.substr(file + 6, close - file - 6));
   frame.line = parse_number(s.substr(close + 8));
+  if (s.find_first_not_of("0123456789", close + 8) == s.find(" in ", close + 8)) return std::nullopt;  // faulthandler's
   const std::size_t in = s.find(", in ", close);
   if (in != s.npos) frame.function = std::string(trimmed(s.substr(in + 5)));
   return frame;
 }
 
-/// IPython: `/path/norm_act.py in forward(self, x)`, `File /path/x.py:136, in forward(self)`, `Cell In[3], line 4`.
+/// IPython: `/path/norm_act.py in forward(self, x)`, `File /path/x.py:136, in forward(self)`, `Cell In[3], line 4`,
+/// `<ipython-input-9-41fe22507abc> in train(epoch)`.
 std::optional<Frame> ipython_frame(std::string_view s) {
+  constexpr std::string_view cell_of = "Cell In[", line_of = "], line ";
+  if (const std::size_t close = s.find(line_of); s.starts_with(cell_of) && close != s.npos) {
+    Frame frame;
+    frame.file = std::string(s.substr(0, close + 1));
+    frame.line = parse_number(s.substr(close + line_of.size()));
+    return frame;
+  }
   const std::size_t in = s.find(" in ");
   if (in == s.npos) return std::nullopt;
   std::string_view place = s.substr(0, in);
   if (place.starts_with("File ")) place.remove_prefix(5);
   const std::size_t py = place.find(".py");
-  if (py == place.npos || place.find('/') == place.npos || place.find('"') != place.npos || place.find(' ') < py)
+  const bool cell = place.starts_with("<ipython-input-") && place.ends_with('>');
+  if (!cell &&
+      (py == place.npos || place.find('/') == place.npos || place.find('"') != place.npos || place.find(' ') < py))
     return std::nullopt;
-  const std::size_t end = std::min(place.find_first_not_of("pyx", py + 1), place.size());  // Cython's are .pyx
+  const std::size_t end =
+      cell ? place.size() : std::min(place.find_first_not_of("pyx", py + 1), place.size());  // Cython's are .pyx
   Frame frame;
   frame.file = std::string(place.substr(0, end));
   if (end < place.size() && place[end] == ':') frame.line = parse_number(place.substr(end + 1));

@@ -62,7 +62,7 @@ void add_failure(Document& page, const Content& content, const ReportIncident& o
   page.add("</p>\n");
   add_excerpt(page, content, of);
   if (of.frame) {
-    page.add("<p>Your code: <code>{}</code>", html_inline(fmt::format("{}:{}", of.frame->file, of.frame->line)));
+    page.add("<p>Your code: <code>{}</code>", html_inline(place_words(*of.frame, of.frame->file)));
     if (!of.frame->function.empty()) page.add(" in <code>{}</code>", html_inline(of.frame->function));
     page.add("</p>\n");
     if (!of.frame->code.empty()) page.add("<pre><code>{}</code></pre>\n", html_inline(code_words(*of.frame)));

@@ -65,7 +65,7 @@ void add_incidents(Document& out, const Report& report) {
     out.add("{}", markdown_code(place(incident.location)));
     if (const auto who = incident_circumstances(incident); !who.empty()) out.add(" ({})", markdown_inline(who));
     if (incident.frame) {
-      out.add(", from {}", markdown_code(fmt::format("{}:{}", incident.frame->file, incident.frame->line)));
+      out.add(", from {}", markdown_code(place_words(*incident.frame, incident.frame->file)));
       if (!incident.frame->function.empty()) out.add(" in {}", markdown_code(incident.frame->function));
     }
     out.add("\n\n");

@@ -57,7 +57,7 @@ std::string short_file(const std::string& file) {
 /// The user's frame nearest to the failure, where a change is possible: "project/model.py:74 in forward: return
 /// self.down(x)".
 std::string frame_text(const Page& page, const ReportFrame& frame) {
-  std::string text = fmt::format("{}:{}", clip_front(plain_line(short_file(frame.file)), page.width() / 2), frame.line);
+  std::string text = place_words(frame, clip_front(plain_line(short_file(frame.file)), page.width() / 2));
   if (!frame.function.empty()) text += " in " + plain_line(frame.function);
   if (!frame.code.empty()) text += ": " + page.paint.bold(plain_line(code_words(frame)));
   return text;
@@ -70,7 +70,9 @@ void add_request(Page& page, const ReportIncident& of) {
     parts.push_back(plain_line(of.numbers));
   else if (of.requested_bytes)
     parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
-  if (of.frame) parts.push_back(frame_text(page, *of.frame));
+  // Code of a library is the place where nothing of the user's own is in the traceback.
+  const auto& place = of.frame ? of.frame : of.ask_frame;
+  if (place) parts.push_back(frame_text(page, *place));
   if (!parts.empty()) return page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
   if (of.location.excerpt.empty()) return;
   const MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence

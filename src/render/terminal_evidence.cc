@@ -66,7 +66,7 @@ void add_frame(Page& page, const ReportIncident& of) {
   if (!of.frame) return;
   // The end of a long path is more informative than its beginning.
   const int path_width = std::max(page.width() / 2, 30);
-  std::string text = fmt::format("{}:{}", clip_front(plain_line(of.frame->file), path_width), of.frame->line);
+  std::string text = place_words(*of.frame, clip_front(plain_line(of.frame->file), path_width));
   if (!of.frame->function.empty()) text += " in " + plain_line(of.frame->function);
   if (!of.frame->code.empty()) text += ":  " + page.paint.bold(plain_line(code_words(*of.frame)));
   page.text("  your code: ", text);

@@ -62,7 +62,8 @@ std::int64_t count_caught(const Report& report) {
   for (const ReportIncident& of : report.incidents) {
     fatal |= !of.handled;
     if (of.handled && !of.follows)
-      count += count_failures(static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences);
+      count += count_failures(static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences,
+                              of.framework == "julia");
   }
   return fatal ? count : count + report.more_incidents;
 }

@@ -87,6 +87,7 @@ std::string host_numbers(const Oom& oom) {
       oom.process ? text(*oom.process) + (oom.process_name.empty() ? " in use" : " in " + oom.process_name) : "";
   const bool of_whole = oom.process && oom.process_name.empty();
   if (oom.request) return "";
+  if (oom.agent == Agent::cpu_allocator && !oom.process_name.empty()) return "process " + oom.process_name;
   // sacct samples at intervals, so the last value may be old.
   const bool sampled = of_whole && oom.has(OomTrait::sampled);
   if (sampled && oom.limit && oom.process->count < oom.limit->count / 2)
@@ -109,6 +110,10 @@ const ReportIncident* verdict_incident(const Report& report) {
   const auto found = std::find_if(report.incidents.begin(), report.incidents.end(),
                                   [&](const ReportIncident& of) { return report.verdict.incident == of.id; });
   return found == report.incidents.end() ? nullptr : &*found;
+}
+
+std::string place_words(const ReportFrame& frame, std::string_view file) {
+  return frame.line > 0 ? fmt::format("{}:{}", file, frame.line) : std::string(file);
 }
 
 std::string code_words(const ReportFrame& frame) {
@@ -190,9 +195,16 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts) {
                        text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit));
   if (oom.request && oom.free && oom.capacity)
     return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
+  const auto excess = facts.number("settings.plan_excess");
+  if (oom.request && oom.limit && oom.agent == Agent::xla && excess)
+    return fmt::format("{} requested, {} allowed, {} too much", text(*oom.request), text(*oom.limit),
+                       bytes_text(whole_number(*excess)));
   if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
   if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
   if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
+  if (oom.request && oom.free) return fmt::format("{} requested, {} free", text(*oom.request), text(*oom.free));
+  if (oom.request && oom.allocated && oom.allocated->count == 0 && oom.capacity)
+    return fmt::format("{} requested, 0 bytes of {} allocated", text(*oom.request), text(*oom.capacity));
   if (oom.request && oom.allocated)
     return fmt::format("{} requested with {} allocated", text(*oom.request), text(*oom.allocated));
   if (oom.request) return text(*oom.request) + " requested";

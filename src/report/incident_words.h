@@ -30,6 +30,8 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts);
 std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
 
 /// The line of code of a frame, with "…" if its statement goes on: a traceback prints only the first line of it.
+/// "train.py:88"; the file alone if the line is unknown.
+std::string place_words(const ReportFrame& frame, std::string_view file);
 std::string code_words(const ReportFrame& frame);
 
 /// The memory that ran out: "GPU 0", "the host", …
