@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/ascii.h"
+#include "parse/context.h"
 #include "parse/label.h"
 #include "parse/tokens.h"
 
