@@ -55,6 +55,7 @@ constexpr Formula formulas[] = {
     {"advice.activations_most", "allocated + request − half a byte × parameters, where their number is known"},
     {"advice.static", "last value of tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
+    {"advice.scores", "the request; for XLA, the largest buffer of its plan"},
     {"advice.outside_pytorch",
      "own memory outside PyTorch ≥ half of the capacity, or of the limit where that alone is known"},
     {"advice.unseen_ranks", "two or more processes of 0 bytes beside a job of several ranks, or under DeepSpeed"},
