@@ -129,7 +129,9 @@ void FormatRegistry::BlockMapping::read_line(std::pair<std::size_t, std::size_t>
   const bool plain =
       std::all_of(here.begin(), here.end(), [&](const AnchorHit& hit) { return formats_.plain_[hit.anchor]; });
   const KnownTemplate known = plain ? memo_.find({line.text, wanted_, window_.is_raw(line)}) : KnownTemplate{};
-  if (known.shape != nullptr && apply_template(known, line, out_)) return;
+  // An escape in an anchor hides a header, so a template from such a line does not show that the text is none.
+  const bool shows_no_header = known.raw || rows_.is_open() || !formats_.has_table(here);
+  if (known.shape != nullptr && shows_no_header && apply_template(known, line, out_)) return;
   // A header consists of column names: no format needs it.
   if (!rows_.is_open() && formats_.find_header(window_, line, here, out_)) {
     rows_.go_to(line);
@@ -137,7 +139,8 @@ void FormatRegistry::BlockMapping::read_line(std::pair<std::size_t, std::size_t>
     rows_.open(*out_.headers.back());
     return;
   }
-  const bool alike = plain && known.shape == nullptr &&
+  // Beside a table, a line is not tried as a header: elsewhere it may be one.
+  const bool alike = plain && known.shape == nullptr && !rows_.is_open() &&
                      std::all_of(wanted_.begin(), wanted_.end(),
                                  [](const CompiledFormat* r) { return r->digits() != CompiledFormat::Digits::text; });
   match(line, alike ? &memo_ : nullptr);

@@ -169,6 +169,13 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
   return table || !wanted.empty();
 }
 
+bool FormatRegistry::has_table(std::span<const AnchorHit> hits) const {
+  return std::any_of(hits.begin(), hits.end(), [this](const AnchorHit& hit) {
+    const auto& targets = behind_[hit.anchor];
+    return std::any_of(targets.begin(), targets.end(), [](const Target& t) { return t.table != nullptr; });
+  });
+}
+
 bool FormatRegistry::find_header(const Window& window, const Line& line, std::span<const AnchorHit> hits,
                                  BlockMatches& out) const {
   std::optional<Line> row;

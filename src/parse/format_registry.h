@@ -176,6 +176,8 @@ class FormatRegistry {
   /// left.
   bool find_wanted(const Window& window, std::span<const AnchorHit> hits,
                    std::vector<const CompiledFormat*>& wanted) const;
+  /// True if one of the anchors is that of a table.
+  bool has_table(std::span<const AnchorHit> hits) const;
   /// True if the line is the header of a table. Appends the match and the header to `out`.
   bool find_header(const Window& window, const Line& line, std::span<const AnchorHit> hits, BlockMatches& out) const;
   /// Tries one format on a line. Appends its matches and returns true if there is one.

@@ -375,8 +375,12 @@ void FreeformReader::read_progress() {
 void FreeformReader::read_leading_step() {
   constexpr double min_total = 16;
   if (!is(0, '[') || !is_integer(1) || !is(2, '/') || !is_integer(3) || !is(4, ']') || !names_metrics()) return;
-  if (tokens_[3].number.value < min_total || tokens_[1].number.value > tokens_[3].number.value) return;
+  if (tokens_[3].number.value < min_total || tokens_[1].number.value > tokens_[3].number.value) {
+    digits_matter_ = true;
+    return;
+  }
   set_step(1, 3);
+  out_.min_total = min_total;
   out_.leads = true;
 }
 
@@ -765,6 +769,10 @@ PrintedPosition read_position(std::span<const GaugeValue> numbers, const Freefor
   if (form.epoch) out.epoch = (next++)->value;
   if (form.over_epochs) *out.step += std::max(0.0, *out.epoch - form.first_epoch) * *out.total;
   return out;
+}
+
+bool may_be_step(std::span<const GaugeValue> numbers, const FreeformLine& form) {
+  return form.min_total == 0 || (numbers[1].value >= form.min_total && numbers[0].value <= numbers[1].value);
 }
 
 void substitute_numbers(std::span<const GaugeValue> numbers, FreeformLine& form) {

@@ -45,6 +45,7 @@ struct FreeformLine {
   std::size_t step_at = 0, total_at = 0, epoch_at = 0;
   bool over_epochs = false;  ///< the printed step counts within the epoch of `total` steps
   double first_epoch = 0;    ///< number of the first epoch: 0 or 1
+  double min_total = 0;      ///< with a smaller total, or with a step beyond it, the line prints no step
   /// True if lines that differ only in digits parse in the same way. Whether digits turn the line into program code is
   /// a separate question: see numbers_may_be_program().
   bool repeatable = true;
@@ -76,6 +77,8 @@ struct PrintedPosition {
 
 /// The positions of the numbers of a line, in the order that the functions below expect.
 std::vector<std::size_t> number_offsets(const FreeformLine& form);
+/// False for numbers with which the line prints no step. Only those of a step and its total can be such.
+bool may_be_step(std::span<const GaugeValue> numbers, const FreeformLine& form);
 /// The position of the run, from the numbers of another line that differs from `form`'s line only in digits.
 PrintedPosition read_position(std::span<const GaugeValue> numbers, const FreeformLine& form);
 /// Replaces the numbers in `form` by those of such a line.

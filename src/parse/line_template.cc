@@ -20,9 +20,11 @@ std::string_view group_text(const LineMatch& found, std::size_t i) {
 
 namespace {
 
-/// Reads the numbers of a line at the fields of its template. False if a field has no number.
+/// Reads the numbers of a line at the fields of its template. False if a field has no number, or one with which the
+/// line means something else.
 bool read_values(const KnownTemplate& known, const TemplateMatch& match, std::string_view line,
                  std::vector<GaugeValue>& out) {
+  const std::size_t first = out.size();
   for (const NumberField& number : match.numbers) {
     std::size_t at = known.at(number);
     const auto read = read_number(line, at);
@@ -30,7 +32,7 @@ bool read_values(const KnownTemplate& known, const TemplateMatch& match, std::st
     out.push_back(*read);
     out.back().number = number.number;
   }
-  return true;
+  return match.printed == nullptr || may_be_step(std::span(out).subspan(first), *match.printed);
 }
 
 bool is_step(const LineMatch& found) { return found.by->is_step_only && found.printed->step; }

@@ -60,7 +60,7 @@ void TemplateCache::fill(const Key& key, const LineTemplate* shape, bool by_form
   if (2 * used_ >= slots_.size()) grow();
   CacheSlot& free = slot(key);
   if (free.shape != nullptr) return;
-  free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form, raw_ && shape->anchors_fixed};
+  free = {{key.hash, texts_.emplace_back(key.text)}, shape, by_form, raw_, raw_ && shape->anchors_fixed};
   text_bytes_ += key.text.size();
   ++used_;
 }
@@ -104,7 +104,7 @@ std::optional<TemplateCache::Key> TemplateCache::find_form(std::string_view line
 
 KnownTemplate TemplateCache::known_by(const CacheSlot& slot, std::string_view line) {
   if (slot.by_form) runs_.find(line);
-  return {slot.shape, slot.by_form ? &runs_ : nullptr};
+  return {slot.shape, slot.by_form ? &runs_ : nullptr, slot.raw};
 }
 
 /// Looks up the exact lengths only. Near tests see the lengths of numbers, so a form does not make it sure.

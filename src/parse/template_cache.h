@@ -85,6 +85,8 @@ struct KnownTemplate {
   const LineTemplate* shape = nullptr;
   /// Positions in this line; null if its numbers are as long as those of the first line.
   const NumberSpans* runs = nullptr;
+  /// True if the line that it was made from needed no cleaning: all of its anchors were found.
+  bool raw = false;
 
   /// The position of a number in this line.
   std::size_t at(const NumberField& number) const { return runs != nullptr ? runs->at(number.place) : number.at; }
@@ -117,6 +119,7 @@ class TemplateCache {
     Key key;
     const LineTemplate* shape = nullptr;
     bool by_form = false;  ///< stored for another line of the same form
+    bool raw = false;      ///< made from a line that needed no cleaning
     bool sure = false;     ///< every raw line of this key has these anchors
   };
   CacheSlot& slot(const Key& key);
