@@ -288,6 +288,7 @@ void read_amount_name(const ColumnName& name, const std::string& printed, CellUn
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
   std::vector<TableColumn> columns(names.size());
   bool steps = false, device = false, cpu = false, query = false;
+  bool catalog = false;              // of things for sale: its memory is a property
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ColumnName name(names[i]);
@@ -299,7 +300,9 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
     cpu |= name.has({"cpu"});
+    catalog |= name.has({"price", "prices", "msrp"});
   }
+  if (catalog) return std::vector<TableColumn>(names.size());
   bool named_device = false, used = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];

@@ -95,10 +95,11 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
                            : of.x_unit == "step"    ? "step " + step_text(x)
                                                     : "";
   const std::string size = value_text(of, whole);
-  return fmt::format(
-      "{} was {:.0f}% full at its peak{}{}: {} free", what, std::floor(100 * of.max_value / whole),
-      of.metric == "reserved" ? " (reserved)" : "", when.empty() ? "" : ", " + when,
-      of.unit == "%" ? value_text(of, whole - of.max_value) : value_text(of, whole - of.max_value) + " of " + size);
+  // Of host RAM that is not in use, a part is neither free nor available, and another is cache that is both.
+  const std::string left = value_text(of, whole - of.max_value) + (of.unit == "%" ? "" : " of " + size);
+  return fmt::format("{} was {:.0f}% full at its peak{}{}: {} {}", what, std::floor(100 * of.max_value / whole),
+                     of.metric == "reserved" ? " (reserved)" : "", when.empty() ? "" : ", " + when, left,
+                     host ? "not in use" : "free");
 }
 
 std::string trend_words(const ReportSeries& of) {

@@ -66,6 +66,11 @@ RISKS = ("", "numerics differ slightly", "hyper-parameters may need retuning", "
 
 # How a reason reads where the value of the log is missing: by fact, otherwise by the fact's unit.
 WORDS = {
+    "settings.plan_operation": "one operation",
+    "settings.plan_shape": "of one shape",
+    "settings.profiled_tokens": "−N",
+    "settings.array_shape": "(N, M)",
+    "settings.killed_worker": "KilledWorker",
     "account.holders": "other processes",
     "host.heap": "such as java-heap",
     "host.victim": "process B",

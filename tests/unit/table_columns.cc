@@ -88,6 +88,12 @@ TEST_CASE("separators within quotes separate nothing", "[table]") {
   CHECK(cells == std::vector<std::string_view>{" 1 ", " 2 "});
 }
 
+TEST_CASE("the memory of a thing with a price is a property", "[table]") {
+  const std::vector<std::string> sold{"date", "gpu", "memory_gb", "price_usd"}, used{"date", "gpu", "memory_gb"};
+  CHECK_FALSE(is_memory_table(read_columns(sold, {})));
+  CHECK(is_memory_table(read_columns(used, {})));
+}
+
 TEST_CASE("a header needs rows below it", "[table]") {
   Layout layout;
   CHECK(sniff_table(Names{"a banner", "step;gpu_mem", "10;5120", "20;5120"}, layout));
