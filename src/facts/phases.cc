@@ -538,12 +538,14 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const double printed = first && scan.last_step && count > 0
                                ? std::max(static_cast<double>(*scan.last_step) - before_first, 0.0) + 1
                                : 0;
-    const double shown = std::max(printed, lines);
+    // Of a run seen from its beginning, few prints are its first steps, however many steps lie between two of them.
+    const bool begins = count <= max_first_steps && first.value_or(0) <= 1;
+    const double shown = begins ? lines : std::max(printed, lines);
+    const double done = begins ? lines : std::max(shown, static_cast<double>(count_steps(scan, incident)));
     facts.set("run.started", Value{count > 0}, progress);
     facts.set("run.late", Value{late}, progress);
     facts.set("run.steps", Value{Number{shown, 0}}, progress);
-    facts.set("run.done", Value{Number{std::max(shown, static_cast<double>(count_steps(scan, incident))), 0}},
-              progress);
+    facts.set("run.done", Value{Number{done, 0}}, progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }
