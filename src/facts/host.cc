@@ -1,5 +1,7 @@
 // Host RAM, shared memory, masked library statuses and pools: the kind of failure that a message shows. The order of
 // trust is kernel or scheduler line, allocator message, library status, bare signal.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
