@@ -10,19 +10,13 @@ namespace {
 
 constexpr double max_units = 10000;  ///< units of 10^9 bytes; no GPU has more, so larger values are bytes
 
-double parse_number(std::string_view text) {
-  std::size_t at = 0;
-  const auto number = read_number(text, at);
-  return number ? number->value : 0;
-}
-
 }  // namespace
 
 void heading(const Match& m, EventSink& sink) {
-  const double total = parse_number(m[3]);
-  double step = parse_number(m[2]);
+  const double total = leading_number(m[3]);
+  double step = leading_number(m[2]);
   std::optional<double> epoch;
-  if (m.has(1)) epoch = parse_number(m[1]);
+  if (m.has(1)) epoch = leading_number(m[1]);
   // The batches of each epoch start at 1 again.
   if (epoch && *epoch > 1) step += (*epoch - 1) * total;
   if (step < 1e15) sink.step({static_cast<i64>(step), {}, epoch});
@@ -55,12 +49,12 @@ void memory(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-void retries(const Match& m, EventSink& sink) { sink.remark("allocator/retries", parse_number(m[1])); }
+void retries(const Match& m, EventSink& sink) { sink.remark("allocator/retries", leading_number(m[1])); }
 
 /// Since 2023 the message names two possible reasons. The other ranks print only that a peer failed. Composer swallows
 /// the traceback, so this message is the only report.
 void smaller_microbatch(const Match& m, EventSink& sink) {
-  sink.remark("handled/smaller_batch", parse_number(m[1]));
+  sink.remark("handled/smaller_batch", leading_number(m[1]));
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = "composer";

@@ -42,7 +42,7 @@ std::optional<Line> find_own_message(const Cursor& cursor) {
 
 /// Marks a failure as handled. Emits the failure itself only if the log does not contain its own message.
 void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::string_view remark,
-                 std::string_view device = {}, std::optional<double> number = {}) {
+                 std::string_view device = {}, std::optional<double> number = {}, std::string_view program = {}) {
   if (is_program_text(m.cursor.line().body())) return;
   Origin where;
   if (!device.empty()) where.device = static_cast<int>(leading_integer(device));
@@ -54,7 +54,7 @@ void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = std::string(format);
-  if (format == "comfyui") oom.program = format;
+  oom.program = program;
   oom.caught = true;
   sink.oom(std::move(oom));
 }
@@ -76,7 +76,9 @@ void fairseq(const Match& m, EventSink& sink) {
 }
 void composer(const Match& m, EventSink& sink) { emit_caught(m, sink, "composer", "handled/smaller_batch"); }
 void detectron(const Match& m, EventSink& sink) { emit_caught(m, sink, "detectron2", "handled/fallback"); }
-void comfyui(const Match& m, EventSink& sink) { emit_caught(m, sink, "comfyui", "handled/fallback"); }
+void comfyui(const Match& m, EventSink& sink) {
+  emit_caught(m, sink, "comfyui", "handled/fallback", {}, {}, "comfyui");
+}
 void skips(const Match& m, EventSink& sink) { emit_caught(m, sink, "skipped", "handled/skipped"); }
 void retries(const Match& m, EventSink& sink) { emit_caught(m, sink, "retried", "handled/retried"); }
 

@@ -24,23 +24,6 @@ namespace {
 
 enum VmstatRole : int { other, available, end_of_names };
 
-Reading host_reading(Metric metric, double value, double quantum, std::string_view unit, std::string_view label) {
-  Reading r;
-  r.metric = metric;
-  r.kind = SeriesKind::sampled_gauge;
-  r.value = value;
-  r.quantum = quantum;
-  r.unit = std::string(unit);
-  r.label = std::string(label);
-  return r;
-}
-
-double number_of(std::string_view text) {
-  std::size_t at = 0;
-  const auto number = read_number(text, at);
-  return number ? number->value : 0;
-}
-
 /// Names the columns of sysstat's table behind its clock, "12:00:01 AM   UID       PID …", for the reader of tables.
 /// False if a line is none.
 bool read_sysstat_names(std::string_view line, Layout& layout) {
@@ -68,8 +51,8 @@ bool rename(Layout& layout, std::string_view from, const char* to) {
 void top(const Match& m, EventSink& sink) {
   constexpr int most_lines = 8;  // between the clock and this line; one for each CPU may be more
   const double unit = static_cast<double>(unit_bytes(m[1]).value_or(1));
-  Reading r = host_reading(Metric::host_used, number_of(m[4]) * unit, unit / 10, m[1], "top");
-  r.capacity = number_of(m[2]) * unit;
+  Reading r = sampled_reading(Metric::host_used, leading_number(m[4]) * unit, unit / 10, m[1], "top");
+  r.capacity = leading_number(m[2]) * unit;
   std::optional<double> time;
   m.cursor.backward_texts(most_lines, [&](std::string_view text) {
     if (!text.starts_with("top - ")) return true;
@@ -99,12 +82,12 @@ bool vmstat_row(std::string_view line, const Layout& layout, EventSink& sink) {
   double kibibytes = 0;
   for (std::size_t i = 0; i + 1 < names; ++i) {
     if (cells[i].empty() || !only_digits(cells[i])) return false;
-    if (layout.roles[i] == available) kibibytes += number_of(cells[i]);
+    if (layout.roles[i] == available) kibibytes += leading_number(cells[i]);
   }
   std::optional<double> time;
   if (timed) time = read_cell_time(std::string(cells[names - 1]) + ' ' + std::string(cells[names]));
   constexpr double unit = static_cast<double>(KiB);
-  sink.reading(host_reading(Metric::host_available, kibibytes * unit, unit, "KiB", "vmstat"), {}, time);
+  sink.reading(sampled_reading(Metric::host_available, kibibytes * unit, unit, "KiB", "vmstat"), {}, time);
   return true;
 }
 

@@ -24,27 +24,11 @@ namespace {
 constexpr double kib = static_cast<double>(KiB), mib = static_cast<double>(MiB);
 constexpr double mac_page = 4096;
 
-double parse_number(std::string_view text) {
-  std::size_t at = 0;
-  const auto number = read_number(text, at);
-  return number ? number->value : 0;
-}
-
-Reading make_reading(double value, double quantum, std::string_view unit, std::string_view label) {
-  Reading r;
-  r.metric = Metric::host_rss;
-  r.kind = SeriesKind::sampled_gauge;
-  r.value = value;
-  r.quantum = quantum;
-  r.unit = std::string(unit);
-  r.label = std::string(label);
-  return r;
-}
-
 /// Distinguishes the two units of ru_maxrss: a multiple of the page size of 1 GiB or more is bytes.
 void emit_max_rss(double value, std::optional<double> step, EventSink& sink) {
   const bool bytes = value >= 1024 * mib && value / mac_page == static_cast<double>(whole_number(value / mac_page));
-  Reading r = make_reading(bytes ? value : value * kib, bytes ? 1 : kib, bytes ? "bytes" : "kB", "ru_maxrss");
+  Reading r = sampled_reading(Metric::host_rss, bytes ? value : value * kib, bytes ? 1 : kib, bytes ? "bytes" : "kB",
+                              "ru_maxrss");
   r.kind = SeriesKind::running_maximum;
   if (value > 0) sink.reading(r, step);
 }
@@ -53,8 +37,8 @@ void emit_max_rss(double value, std::optional<double> step, EventSink& sink) {
 std::optional<Reading> parse_cell(std::string_view text, std::string_view label) {
   const auto size = read_size(text);
   if (!size) return std::nullopt;
-  return make_reading(static_cast<double>(size->count), static_cast<double>(std::max<i64>(1, 2 * size->slack)),
-                      text.substr(text.size() - 1), label);
+  return sampled_reading(Metric::host_rss, static_cast<double>(size->count),
+                         static_cast<double>(std::max<i64>(1, 2 * size->slack)), text.substr(text.size() - 1), label);
 }
 
 std::vector<std::string_view> split_words(std::string_view line) {
@@ -71,7 +55,7 @@ std::vector<std::string_view> split_words(std::string_view line) {
 
 /// The peak during one statement. Each call of %memit resets it.
 void memit(const Match& m, EventSink& sink) {
-  Reading r = make_reading(parse_number(m[1]) * mib, mib / 100, "MiB", "%memit peak");
+  Reading r = sampled_reading(Metric::host_rss, leading_number(m[1]) * mib, mib / 100, "MiB", "%memit peak");
   r.kind = SeriesKind::reset_maximum;
   sink.reading(r);
 }
@@ -86,9 +70,9 @@ struct ProfiledLine {
 std::optional<ProfiledLine> parse_profiled_line(std::string_view text) {
   const auto words = split_words(text);
   if (words.size() < 6 || !only_digits(words[0]) || words[2] != "MiB" || words[4] != "MiB") return std::nullopt;
-  ProfiledLine row{leading_integer(words[0]), parse_number(words[1]), 0, {}};
+  ProfiledLine row{leading_integer(words[0]), leading_number(words[1]), 0, {}};
   const bool less = words[3].starts_with('-');
-  row.added = parse_number(less ? words[3].substr(1) : words[3]) * (less ? -1 : 1);
+  row.added = leading_number(less ? words[3].substr(1) : words[3]) * (less ? -1 : 1);
   const std::size_t code = only_digits(words[5]) && words.size() > 6 ? 6 : 5;  // without Occurrences in old versions
   row.code = text.substr(static_cast<std::size_t>(words[code].data() - text.data()));
   return row;
@@ -124,23 +108,24 @@ void profiled_lines(const Match& m, EventSink& sink) {
   });
   if (last == 0) return;
   sink.claim_through(last);
-  Reading r = make_reading(peak * mib, mib / 10, "MiB", place.empty() ? file : place);
+  Reading r = sampled_reading(Metric::host_rss, peak * mib, mib / 10, "MiB", place.empty() ? file : place);
   r.kind = SeriesKind::reset_maximum;
   sink.reading(r);
 }
 
 void recorded(const Match& m, EventSink& sink) {
-  sink.reading(make_reading(parse_number(m[1]) * mib, 1, "MiB", "mprof"), {}, parse_number(m[2]));
+  sink.reading(sampled_reading(Metric::host_rss, leading_number(m[1]) * mib, 1, "MiB", "mprof"), {},
+               leading_number(m[2]));
 }
 
 void traced(const Match& m, EventSink& sink) {
   const double unit = m[2] == "MiB" ? mib : 1e6;
-  Reading r = make_reading(parse_number(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
+  Reading r = sampled_reading(Metric::host_rss, leading_number(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
   r.ambiguous_unit = m[2] == "MB";
   sink.reading(r);
 }
 
-void usage(const Match& m, EventSink& sink) { emit_max_rss(parse_number(m[1]), read_freeform(m.text).step, sink); }
+void usage(const Match& m, EventSink& sink) { emit_max_rss(leading_number(m[1]), read_freeform(m.text).step, sink); }
 
 bool worker_header(std::string_view line, Layout& layout) {
   const std::vector<std::string_view> words = split_words(line);
@@ -162,7 +147,7 @@ bool worker_row(std::string_view line, const Layout& layout, EventSink& sink) {
   if (*where.pid <= 0) return false;
   sink.at(where);
   for (std::size_t i = 2; i < 5; ++i)
-    if (const auto r = parse_cell(words[i], layout.columns[i])) sink.reading(*r, {}, parse_number(words[0]));
+    if (const auto r = parse_cell(words[i], layout.columns[i])) sink.reading(*r, {}, leading_number(words[0]));
   return true;
 }
 

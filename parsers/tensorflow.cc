@@ -127,12 +127,6 @@ void device_memory(const Match& m, double now, double peak, double quantum, std:
   sink.reading(r, step);
 }
 
-double parse_number(std::string_view text) {
-  std::size_t at = 0;
-  const auto number = read_number(text, at);
-  return number ? number->value : 0;
-}
-
 bool is_refusal(std::string_view text) {
   return text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos || text.find("pinned host memory of size") != text.npos;
 }
@@ -280,13 +274,13 @@ void malloc_async(const Match& m, EventSink& sink) {
 
 /// The printed dict of tf.config.experimental.get_memory_info: bytes of one device.
 void memory_info(const Match& m, EventSink& sink) {
-  device_memory(m, parse_number(m[1]), parse_number(m[2]), 1, "bytes", sink);
+  device_memory(m, leading_number(m[1]), leading_number(m[2]), 1, "bytes", sink);
 }
 
 /// The same numbers, divided by a widely copied callback: it divides by 2^30.
 void memory_details(const Match& m, EventSink& sink) {
   constexpr double gib = static_cast<double>(GiB);
-  device_memory(m, parse_number(m[1]) * gib, parse_number(m[2]) * gib, gib / 1e4, "gb", sink);
+  device_memory(m, leading_number(m[1]) * gib, leading_number(m[2]) * gib, gib / 1e4, "gb", sink);
 }
 
 void driver(const Match& m, EventSink& sink) {

@@ -44,19 +44,10 @@ std::vector<RuleText> list_rule_texts(const RulePack& pack) {
   return all;
 }
 
-Claim::Claim(std::string name, std::string_view words, std::string_view unless, std::vector<std::string> facts)
-    : name_(std::move(name)),
-      words_(words),
-      unless_(unless),
-      has_exception_(!unless.empty()),
-      facts_(std::move(facts)) {}
-
-bool Claim::is_made_by(std::string_view text) const {
-  return finds(words_, text) && !(has_exception_ && finds(unless_, text));
-}
+bool Claim::is_made_by(std::string_view text) const { return finds(words, text) && !(unless && finds(*unless, text)); }
 
 bool Claim::rests_on(std::string_view fact) const {
-  return std::any_of(facts_.begin(), facts_.end(), [&](const std::string& name) { return fact.starts_with(name); });
+  return std::any_of(facts.begin(), facts.end(), [&](const std::string& begin) { return fact.starts_with(begin); });
 }
 
 std::vector<Claim> read_claims(const std::string& path) {
@@ -64,7 +55,9 @@ std::vector<Claim> read_claims(const std::string& path) {
   TomlTable top = file.top();
   std::vector<Claim> claims;
   for (TomlTable& table : top.tables("claim")) {
-    claims.emplace_back(table.need_text("name"), table.need_text("words"), table.text("unless"), table.texts("facts"));
+    Claim claim{table.need_text("name"), Regex(table.need_text("words")), {}, table.texts("facts")};
+    if (table.has("unless")) claim.unless.emplace(table.text("unless"));
+    claims.push_back(std::move(claim));
     table.finish("a claim has name, words, unless and facts");
   }
   top.finish("the file has one [[claim]] for each kind of claim");
@@ -82,7 +75,7 @@ std::size_t check_claims(const RulePack& pack, const std::vector<Claim>& claims)
         return std::any_of(facts.begin(), facts.end(), [&](std::string_view fact) { return claim.rests_on(fact); });
       };
       if (std::none_of(printed.conditions.begin(), printed.conditions.end(), asks))
-        throw Error(printed.rule + ".toml: \"" + std::string(printed.text) + "\" claims " + claim.name() +
+        throw Error(printed.rule + ".toml: \"" + std::string(printed.text) + "\" claims " + claim.name +
                         ", and its condition asks no fact of it",
                     {}, "rules/claims.toml has the facts of each claim");
     }

@@ -2,6 +2,7 @@
 // them. A text without its facts would be printed where the log does not show what it says.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,20 +25,15 @@ struct RuleText {
 /// The texts of all signs, reasons, titles for special situations and myths.
 std::vector<RuleText> list_rule_texts(const RulePack& pack);
 
-class Claim {
- public:
-  Claim(std::string name, std::string_view words, std::string_view unless, std::vector<std::string> facts);
+struct Claim {
+  std::string name;
+  Regex words;
+  std::optional<Regex> unless;     ///< where the words claim nothing
+  std::vector<std::string> facts;  ///< names, or beginnings of names
 
-  const std::string& name() const { return name_; }
   bool is_made_by(std::string_view text) const;
   /// True for a fact that can show it.
   bool rests_on(std::string_view fact) const;
-
- private:
-  std::string name_;
-  Regex words_, unless_;
-  bool has_exception_;
-  std::vector<std::string> facts_;
 };
 
 /// Reads rules/claims.toml. Throws Error.

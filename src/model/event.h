@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -134,6 +135,21 @@ struct Oom {
   bool has(OomTrait trait) const { return std::find(traits.begin(), traits.end(), trait) != traits.end(); }
 };
 
+/// The sizes of a report, with their names in the files of parsers/.
+struct OomSize {
+  std::string_view name;
+  std::optional<Bytes> Oom::*field;
+};
+inline constexpr std::array<OomSize, 9> oom_sizes{{{"request", &Oom::request},
+                                                   {"capacity", &Oom::capacity},
+                                                   {"free", &Oom::free},
+                                                   {"process", &Oom::process},
+                                                   {"allocated", &Oom::allocated},
+                                                   {"reserved", &Oom::reserved},
+                                                   {"unallocated", &Oom::unallocated},
+                                                   {"private_pools", &Oom::private_pools},
+                                                   {"limit", &Oom::limit}}};
+
 /// An out-of-memory failure on the GPU, in a program with a single message form. `framework` names that form too.
 inline Oom device_oom(std::string_view framework, Agent agent = Agent::driver) {
   Oom oom;
@@ -165,6 +181,19 @@ struct Reading {
   std::string label;            ///< as printed ("Memory", "mem"); keeps two series of one metric apart
   std::string phase;            ///< the point within the step, if the format prints one ("before forward")
 };
+
+/// A value that was read at an arbitrary time, in bytes.
+inline Reading sampled_reading(Metric metric, double value, double quantum, std::string_view unit,
+                               std::string_view label) {
+  Reading r;
+  r.metric = metric;
+  r.kind = SeriesKind::sampled_gauge;
+  r.value = value;
+  r.quantum = quantum;
+  r.unit = std::string(unit);
+  r.label = std::string(label);
+  return r;
+}
 
 /// Progress of the run: a step, iteration, batch or epoch was reported.
 struct Step {

@@ -1,15 +1,7 @@
 #include "parse/incident_dedup.h"
 
-#include <array>
-
 namespace oomdoctor {
 namespace {
-
-using OomField = std::optional<Bytes> Oom::*;
-
-constexpr std::array<OomField, 9> numbers{&Oom::request,     &Oom::capacity,      &Oom::free,
-                                          &Oom::process,     &Oom::allocated,     &Oom::reserved,
-                                          &Oom::unallocated, &Oom::private_pools, &Oom::limit};
 
 /// True if the rounding intervals of both sizes overlap, or one is unknown.
 bool agree(const std::optional<Bytes>& a, const std::optional<Bytes>& b) {
@@ -84,14 +76,17 @@ bool may_be_same_memory(const Oom& a, const Oom& b) {
 }
 
 bool complement(const Oom& a, const Oom& b) {
-  for (const OomField n : numbers)
-    if (!agree(a.*n, b.*n)) return false;
+  for (const OomSize& size : oom_sizes)
+    if (!agree(a.*size.field, b.*size.field)) return false;
   return true;
 }
 
 void fill_gaps(Oom& into, const Oom& from) {
-  for (const OomField n : numbers)
-    if (!(into.*n) || (from.*n && (from.*n)->slack < (into.*n)->slack && agree(into.*n, from.*n))) into.*n = from.*n;
+  for (const auto& [name, field] : oom_sizes) {
+    std::optional<Bytes>& known = into.*field;
+    const std::optional<Bytes>& other = from.*field;
+    if (!known || (other && other->slack < known->slack && agree(known, other))) known = other;
+  }
   into.beyond_exabyte |= from.beyond_exabyte;
   if (into.process_name.empty()) into.process_name = from.process_name;
   if (into.framework.empty()) into.framework = from.framework;

@@ -98,6 +98,12 @@ std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at) {
   return out;
 }
 
+double leading_number(std::string_view text) {
+  std::size_t at = 0;
+  const auto number = read_number(text, at);
+  return number ? number->value : 0;
+}
+
 std::optional<Metric> find_metric(std::string_view name) {
   struct NamedMetric {
     std::string_view name;

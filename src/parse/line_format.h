@@ -93,6 +93,8 @@ class CompiledLineFormat {
 /// Reads a number with optional thousands commas and exponent. Moves `at` to its end. nullopt for anything else, NaN
 /// and infinities included.
 std::optional<GaugeValue> read_number(std::string_view text, std::size_t& at);
+/// The number at the start of `text`; 0 if there is none.
+double leading_number(std::string_view text);
 
 /// The metric of a name in a form; nullopt for step, epoch, total, rank, device, skip.
 std::optional<Metric> find_metric(std::string_view name);

@@ -47,21 +47,6 @@ struct OomTemplate {
   std::string_view remark = {};  ///< reported beside the failure; "" is none
 };
 
-/// The names of the sizes in the files.
-struct OomSize {
-  std::string_view name;
-  std::optional<Bytes> Oom::*field;
-};
-inline constexpr std::array<OomSize, 9> oom_sizes{{{"request", &Oom::request},
-                                                   {"capacity", &Oom::capacity},
-                                                   {"free", &Oom::free},
-                                                   {"process", &Oom::process},
-                                                   {"allocated", &Oom::allocated},
-                                                   {"reserved", &Oom::reserved},
-                                                   {"unallocated", &Oom::unallocated},
-                                                   {"private_pools", &Oom::private_pools},
-                                                   {"limit", &Oom::limit}}};
-
 /// Reports the failure of a match.
 void emit_oom(const OomTemplate& as, const Match& match, EventSink& sink);
 

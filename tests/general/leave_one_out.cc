@@ -27,18 +27,9 @@
 namespace {
 
 using namespace oomdoctor;
-using Number = std::optional<Bytes> Oom::*;
 
 constexpr double min_found = 0.85, min_sizes = 0.80;
 constexpr int min_failures = 5;
-constexpr std::array<std::pair<const char*, Number>, 8> numbers{{{"request", &Oom::request},
-                                                                 {"capacity", &Oom::capacity},
-                                                                 {"free", &Oom::free},
-                                                                 {"process", &Oom::process},
-                                                                 {"allocated", &Oom::allocated},
-                                                                 {"reserved", &Oom::reserved},
-                                                                 {"unallocated", &Oom::unallocated},
-                                                                 {"limit", &Oom::limit}}};
 
 struct Log {
   std::string name, text;
@@ -179,7 +170,7 @@ int main(int argc, char** argv) {
           continue;
         }
         ++tally.found;
-        for (const auto& [name, number] : numbers) {
+        for (const auto& [name, number] : oom_sizes) {
           if (!(wanted.oom.*number)) continue;
           const Span& span = wanted.evidence.span;
           if (!is_printed(lines_of(logs[i], span.first_line, span.last_line), *(wanted.oom.*number))) continue;

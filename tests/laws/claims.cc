@@ -39,14 +39,25 @@ TEST_CASE("a text is not printed where the facts of its claims are unknown", "[l
       if (!printed.is_printed(facts)) continue;
       for (std::size_t i = 0; i < claims.size(); ++i) {
         if (!claims[i].is_made_by(printed.text)) continue;
-        CAPTURE(printed.rule, printed.text, claims[i].name());
+        CAPTURE(printed.rule, printed.text, claims[i].name);
         CHECK_FALSE(printed.is_printed(left[i]));
-        seen.insert({printed.text, claims[i].name()});
+        seen.insert({printed.text, claims[i].name});
       }
     }
   }
   WARN(made << " claims of " << texts.size() << " texts, " << seen.size() << " of them printed by a sample");
   CHECK(seen.size() > made / 2);
+}
+
+TEST_CASE("a claim whose facts no condition asks is found", "[law]") {
+  const RulePack pack = shipped_rules();
+  std::vector<Claim> claims;
+  claims.push_back({"growth", Regex("the cache grows"), {}, {"trend."}});
+  CHECK(check_claims(pack, claims) > 0);
+  claims.front().facts = {"settings.torch"};
+  CHECK_THROWS_AS(check_claims(pack, claims), Error);
+  claims.front().unless.emplace("cache");
+  CHECK(check_claims(pack, claims) == 0);
 }
 
 }  // namespace oomdoctor
