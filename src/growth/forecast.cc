@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -82,22 +83,42 @@ std::pair<double, double> narrow_bracket(const Fit& fit, double level, double ne
   return {near, far};
 }
 
-/// The first step from `from` on at which the curve reaches the level; for teeth, the first logged step.
-double find_crossing(const Fit& fit, double level, double from, double spacing) {
-  if (envelope(fit, from) >= level && !is_periodic(fit.law)) return from;
+/// A bracket of the crossing of a law that is a line from `from` on, a few roundings wide; nullopt for other laws.
+std::optional<std::pair<double, double>> bracket_on_line(const Fit& fit, double level, double from) {
+  const bool has_knot = fit.law == Law::bend || fit.law == Law::late || fit.law == Law::step_line;
+  if (fit.law != Law::linear && !(has_knot && from >= fit.origin + fit.width)) return std::nullopt;
+  const double at_from = envelope(fit, from), rise = envelope(fit, from + fit.width) - at_from;
+  const double windows = (level - at_from) / rise;
+  if (!(windows > 0 && windows < horizon)) return std::nullopt;
+  constexpr double roundings = 1e-12;  // of the distance from 0
+  const double guess = from + windows * fit.width, reach = roundings * (std::abs(guess) + fit.width);
+  if (envelope(fit, guess - reach) >= level || envelope(fit, guess + reach) < level) return std::nullopt;
+  return std::pair(guess - reach, guess + reach);
+}
+
+/// Steps ahead in growing steps until the curve reaches the level; nullopt if it does not within the horizon.
+std::optional<std::pair<double, double>> bracket_by_steps(const Fit& fit, double level, double from) {
   double near = from, far = from, step = fit.width / 64;
   while (envelope(fit, far) < level) {
     near = far;
     far += step;
     step *= 1.2;
-    if (far - from > horizon * fit.width) return never;
+    if (far - from > horizon * fit.width) return std::nullopt;
   }
-  const auto [below, above] = narrow_bracket(fit, level, near, far);
+  return narrow_bracket(fit, level, near, far);
+}
+
+/// The first step from `from` on at which the curve reaches the level; for teeth, the first logged step.
+double find_crossing(const Fit& fit, double level, double from, double spacing) {
+  if (envelope(fit, from) >= level && !is_periodic(fit.law)) return from;
+  std::optional<std::pair<double, double>> bracket = bracket_on_line(fit, level, from);
+  if (!bracket) bracket = bracket_by_steps(fit, level, from);
+  if (!bracket) return never;
+  auto [near, far] = *bracket;
   for (int i = 0; i < 50; ++i) {
     const double middle = (near + far) / 2;
     if (middle == near || middle == far) break;  // adjacent doubles
-    const bool reached = middle >= above || (middle > below && envelope(fit, middle) >= level);
-    (reached ? far : near) = middle;
+    (envelope(fit, middle) >= level ? far : near) = middle;
   }
   if (!is_periodic(fit.law)) return far;
   const double start = from + std::floor((far - from) / spacing) * spacing,

@@ -20,7 +20,7 @@ namespace oomdoctor {
 
 namespace {
 
-constexpr std::size_t max_blocks = 400;    // 80,000 pairs of positions: under a millisecond
+constexpr std::size_t max_blocks = 200;    // 20,000 pairs of positions: under a millisecond
 constexpr std::size_t min_for_spread = 8;  // differences that an estimate of the spread needs
 constexpr std::size_t min_for_slope = 3;   // a line through two values fits perfectly and means nothing
 constexpr std::size_t max_lag = 8;         // values; noise with ρ = 0.8 keeps only a sixth of a value after that many

@@ -263,8 +263,17 @@ void refine(const Flattened& flat, Tooth& best) {
   centre(best, flat);
 }
 
-/// The best regular tooth. In a long series, candidates come from a coarse search, the autocorrelation and the changes
-/// of level.
+/// False if this tooth cannot score better than no tooth, even if its refinement explains half as much again. It costs
+/// five parameters: height, period, offset, and the latter two again because they were searched.
+bool may_pay(const Tooth& tooth, const Flattened& flat) {
+  constexpr double refined = 1.5, parameters = 5;
+  const auto n = static_cast<double>(flat.y.size());
+  const double explained = refined * tooth.gain / flat.square_y;
+  return explained >= 1 || -n * std::log(1 - explained) > parameters * std::log(n);
+}
+
+/// The best regular tooth; without gain if none can pay. In a long series, candidates come from a coarse search, the
+/// autocorrelation and the changes of level.
 Tooth find_regular_tooth(const Points& points, const std::vector<std::size_t>& changes) {
   const Flattened flat(points);
   const auto n = static_cast<double>(points.size());
@@ -277,10 +286,12 @@ Tooth find_regular_tooth(const Points& points, const std::vector<std::size_t>& c
     Tooth rough;
     scan(coarse, 3, max_exhaustive / 2.0, rough);
     std::vector<double> lags = find_echoes(flat, max_echo_lag(flat));
+    const bool echoes = !lags.empty();
     if (rough.gain > 0) lags.push_back(rough.period * n);
     if (changes.size() >= 3)
       lags.push_back(static_cast<double>(changes.back() - changes.front()) / static_cast<double>(changes.size() - 1));
     for (const double lag : lags) scan(flat, std::max(3.0, lag * 0.92), std::min(n / 2, lag * 1.08), best);
+    if (!echoes && !may_pay(best, flat)) return {};
   }
   refine(flat, best);
   return best;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <map>
 
 #include "base/ascii.h"
@@ -19,10 +21,18 @@ constexpr std::array<std::size_t, 10> usual_widths = {60, 72, 80, 100, 120, 132,
 constexpr double few = 0.4;  ///< allowed full lines without a continuation, per full line with one
 constexpr std::size_t start_length = 6;
 
-/// The characters of a text in UTF-8.
+/// The characters of a text in UTF-8: its bytes without those that continue a character (10xxxxxx), eight at a time.
+/// A product sums the bytes of one factor into the highest one; not every processor counts bits.
 std::size_t count_characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  constexpr std::uint64_t lowest_bits = 0x0101010101010101;
+  std::size_t count = text.size();
+  for (; text.size() >= sizeof(std::uint64_t); text.remove_prefix(sizeof(std::uint64_t))) {
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof bytes);
+    count -= static_cast<std::size_t>((bytes >> 7 & ~(bytes >> 6) & lowest_bits) * lowest_bits >> 56);
+  }
+  for (const char c : text) count -= (static_cast<unsigned char>(c) & 0xC0) == 0x80 ? 1 : 0;
+  return count;
 }
 
 std::size_t line_columns(std::string_view line) {

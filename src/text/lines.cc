@@ -253,10 +253,17 @@ std::string clean_line(std::string_view raw) {
 
 bool is_clean(std::string_view raw) { return raw.find('\x1b') == raw.npos && raw.find('\0') == raw.npos; }
 
-// Not with find_first_of(), which calls memchr for each byte of the text.
+// Two calls of memchr per stretch. find_first_of() would call it for each byte, and a stretch without a bound would
+// look through the whole text again for each line that ends with the other character.
 std::size_t find_line_end(std::string_view text) {
-  const auto end = std::find_if(text.begin(), text.end(), [](char c) { return ends_line(c); });
-  return static_cast<std::size_t>(end - text.begin());
+  constexpr std::size_t stretch = 512;
+  for (std::size_t at = 0; at < text.size(); at += stretch) {
+    const std::string_view piece = text.substr(at, stretch);
+    const std::size_t newline = std::min(piece.find('\n'), piece.size());
+    if (const std::size_t end = std::min(piece.substr(0, newline).find('\r'), newline); end < piece.size())
+      return at + end;
+  }
+  return text.size();
 }
 
 namespace {

@@ -85,6 +85,7 @@ TEST_CASE("the width counts characters, without colours") {
   };
   replace("loss", "\x1b[1mloss\x1b[0m");
   replace("step 3", "st\xC3\xA9p 3");
+  replace("step 4", "\xE6\xAD\xA5\xE9\xAA\xA4\xE4\xB8\xAD\xE6\xAD\xA5 4");
   CHECK(console_width(text) == 60);
 }
 

@@ -22,6 +22,8 @@ TEST_CASE("a line ends at the first of both bytes that end lines", "[lines]") {
   CHECK(find_line_end("\n") == 0);
   CHECK(find_line_end("the rest") == 8);
   CHECK(find_line_end("") == 0);
+  for (std::size_t length = 500; length < 1100; ++length)  // across the stretches that are searched at a time
+    for (const char end : {'\n', '\r'}) CHECK(find_line_end(std::string(length, 'x') + end + "y\r\n") == length);
 }
 
 TEST_CASE("runs of NUL bytes are removed, a single one stays", "[lines]") {
