@@ -8,6 +8,7 @@
 #include "parse/table_cells.h"
 #include "parse/table_columns.h"
 #include "parse/transposed_rows.h"
+#include "text/number_spans.h"
 
 namespace oomdoctor {
 namespace {
@@ -118,10 +119,20 @@ bool read_column_names(std::string_view line, Layout& layout) {
   return !layout.columns.empty();
 }
 
+// The first lines of most logs have few forms, and no names lie in their numbers: each form is refused once.
 bool find_table_header(std::span<const std::string> first_lines, Layout& layout,
                        bool (*header)(std::string_view line, Layout& layout)) {
-  for (std::size_t i = 0; i + 1 < first_lines.size(); ++i)
-    if (header(first_lines[i], layout) && sample_rows(first_lines.subspan(i + 1), layout)) return true;
+  NumberSpans numbers;
+  std::vector<LineHash> refused;
+  for (std::size_t i = 0; i + 1 < first_lines.size(); ++i) {
+    const std::string& line = first_lines[i];
+    const LineHash form = template_hash(numbers.find(line) ? numbers.form() : std::string_view(line));
+    if (std::find(refused.begin(), refused.end(), form) != refused.end()) continue;
+    if (!header(line, layout))
+      refused.push_back(form);
+    else if (sample_rows(first_lines.subspan(i + 1), layout))
+      return true;
+  }
   return false;
 }
 
