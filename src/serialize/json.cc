@@ -160,10 +160,10 @@ void print(const Json& value, std::size_t indent, std::string& out) {
   const std::string inner(indent + 2, ' ');
   out += value.is_object() ? '{' : '[';
   const char* separator = "\n";
-  for (const auto& [key, item] : value.items()) {
-    out += separator + inner;
-    if (value.is_object()) out += compact(key) + ": ";
-    print(item, indent + 2, out);
+  for (auto item = value.begin(); item != value.end(); ++item) {
+    (out += separator) += inner;
+    if (value.is_object()) out += compact(item.key()) + ": ";
+    print(*item, indent + 2, out);
     separator = ",\n";
   }
   out += '\n' + std::string(indent, ' ');
