@@ -2,7 +2,7 @@
 //
 // PyTorch's signal handler (torch/csrc/DataLoader.cpp) names the signal. "Killed" means host memory. "Bus error" means
 // that /dev/shm had no free page. Tensors travel in files /dev/shm/torch_PID_…; NCCL keeps its queues in
-// /dev/shm/nccl-…. A worker that "exited unexpectedly" or died of another signal is no evidence about memory.
+// /dev/shm/nccl-…. Workers that "exited unexpectedly" have vanished, perhaps for memory; another signal is no evidence.
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"

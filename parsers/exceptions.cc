@@ -12,7 +12,8 @@
 namespace oomdoctor::parsers::exceptions {
 namespace {
 
-constexpr std::array<std::string_view, 5> name_endings{"Error", "Exception", "Interrupt", "Exit", "Iteration"};
+constexpr std::array<std::string_view, 6> name_endings{"Error", "Exception", "Interrupt",
+                                                       "Exit",  "Iteration", "OutOfResources"};
 
 /// The exception's name at the start of `body`, such as "jaxlib.xla_extension.XlaRuntimeError", if a colon or the end
 /// of the line follows it. Empty if there is none.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <span>
 #include <string>
@@ -159,12 +160,21 @@ bool asked_by_optimizer(const std::vector<Frame>& frames) {
   const auto innermost = std::find_if(frames.rbegin(), frames.rend(), decides);
   return innermost != frames.rend() && !in_backward(*innermost) && !in_forward(*innermost);
 }
-/// Matches "model.to(device)" and "self.base_model.to(", but not the output of a model: "model(x).to(device)".
+/// Matches "model.to(device)", "self.base_model.to(" and "layer.to(", but not the output of a model, "model(x).to(",
+/// and not its input, "layer_input.to(".
 bool moves_model(std::string_view code) {
+  static constexpr auto parts =
+      std::to_array<std::string_view>({"layer", "block", "module", "network", "encoder", "decoder", "backbone", "unet",
+                                       "transformer", "pipeline", "pipe"});
   for (std::size_t at = code.find(".to("); at != code.npos; at = code.find(".to(", at + 1)) {
     std::size_t begin = at;
     while (begin > 0 && is_dotted_name_char(code[begin - 1])) --begin;
-    if (contains(code.substr(begin, at - begin), "model")) return true;
+    const std::string_view moved = code.substr(begin, at - begin);
+    const auto is_moved = [&](std::string_view part) {
+      return moved.ends_with(part) &&
+             (moved.size() == part.size() || !is_letter(moved[moved.size() - part.size() - 1]));
+    };
+    if (contains(moved, "model") || std::any_of(parts.begin(), parts.end(), is_moved)) return true;
   }
   return false;
 }
@@ -183,6 +193,11 @@ bool loads_model(const Frame& f) {
   });
 }
 
+/// torch.load() puts a tensor of a file where it was saved.
+bool restores_file(const Frame& f) {
+  return f.file.ends_with("torch/serialization.py") && !contains(f.function, "save");
+}
+
 /// The identifiers of a statement: "torch.matmul(q, k.mT)" → torch, matmul, q, k, mT.
 std::vector<std::string_view> identifiers_of(std::string_view code) {
   std::vector<std::string_view> names;
@@ -198,9 +213,17 @@ bool is_named(std::string_view name, std::string_view letter, std::string_view w
   const std::string n = lower(name);
   return n == letter || n.starts_with(std::string(letter) + '_') || n.starts_with(word);
 }
+/// The statement without the variable that it sets: the name of a result shows no operation.
+std::string_view computation_of(std::string_view code) {
+  const std::size_t equals = code.find('=');
+  const bool assigns = equals != code.npos && equals > 0 && !code.substr(equals).starts_with("==") &&
+                       std::all_of(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(equals),
+                                   [](char c) { return is_dotted_name_char(c) || c == ' ' || c == ','; });
+  return assigns ? code.substr(equals + 1) : code;
+}
 /// The statement computes the scores of attention, or their softmax: a matrix of queries × keys.
 bool scores_attention(const Frame& f) {
-  const auto names = identifiers_of(f.code);
+  const auto names = identifiers_of(computation_of(f.code));
   const auto any = [&](auto test) { return std::any_of(names.begin(), names.end(), test); };
   const auto is_one_of = [](std::initializer_list<std::string_view> list) {
     return [list](std::string_view name) { return std::find(list.begin(), list.end(), lower(name)) != list.end(); };
@@ -214,9 +237,8 @@ bool scores_attention(const Frame& f) {
 }
 /// The statement makes the logits by an output layer. The name of a variable alone shows nothing.
 bool computes_logits(const Frame& f) {
-  const std::size_t equals = f.code.find('=');
-  if (equals == f.code.npos || !contains(f.code.substr(0, equals), "logits")) return false;
-  const std::string_view value = std::string_view(f.code).substr(equals);
+  const std::string_view value = computation_of(f.code);
+  if (!contains(std::string_view(f.code).substr(0, f.code.size() - value.size()), "logits")) return false;
   for (const std::string_view output : {"head(", "output(", "proj(", "linear(", "classifier(", "matmul(", " @ ",
                                         "einsum(", ".float(", "embed_out(", "output_layer(", "fc("})
     if (contains(value, output)) return true;
@@ -286,8 +308,10 @@ bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >
 /// True if the first step in the log is not one of the run's first steps: the log begins in the middle, or an epoch is
 /// over.
 bool starts_late(const ScanResult& scan, const Incident& incident) {
-  constexpr i64 early_steps = 100;  // some programs print only every hundredth step
-  if (incident.when.epoch.value_or(0) > 1) return true;
+  constexpr i64 early_steps = 100;     // some programs print only every hundredth step
+  constexpr double early_part = 0.01;  // of an epoch that is printed in parts and without its steps
+  const double epoch = incident.when.epoch.value_or(0);
+  if (epoch > 1 || (!incident.when.step && epoch > early_part && epoch != std::floor(epoch))) return true;
   const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
   return first.value_or(0) > early_steps;
 }
@@ -353,6 +377,7 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
         !phase.empty() && (!f.library || phase.starts_with("checkpoint")))
       return std::string(phase);
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
+  if (any(restores_file) && !any(loads_model)) return "checkpoint_load";
   const bool early = is_early(scan, incident);
   if (asked_by_optimizer(frames)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
   if (any(in_backward)) return early ? "first_step" : "backward";
@@ -493,7 +518,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
     std::string frame_text;
     for (std::size_t i = first; i < frames.size(); ++i)
-      frame_text += frames[i].file + " " + frames[i].function + " " + frames[i].code + "\n";
+      frame_text.append(frames[i].file + " " + frames[i].function + " ").append(computation_of(frames[i].code)) += '\n';
     const auto mentions = [&](std::initializer_list<std::string_view> words) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return contains(frame_text, w); });
     };

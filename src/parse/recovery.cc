@@ -17,10 +17,12 @@ std::string_view front_of(const Evidence& evidence) {
   return line.substr(0, line.find_first_of("0123456789"));
 }
 
-/// True if the step rose after the failure. With a traceback, the last redraw of the bar does not count.
+/// True if the step rose after the failure. With a traceback, the last redraw of the bar does not count. A first step
+/// that comes after the failure shows no rise either: it may be that redraw.
 bool stepped_after(const Incident& incident, const IncidentContext& context) {
   if (!context.progress || incident.oom.kind == OomKind::host) return false;
-  const i64 advances_before = context.advances + (incident.oom.frames.empty() ? 0 : redraws);
+  const bool may_be_redrawn = !incident.oom.frames.empty() || context.advances == 0;
+  const i64 advances_before = context.advances + (may_be_redrawn ? redraws : 0);
   return context.progress->advances > advances_before &&
          context.progress->line.evidence->span.first_line > context.line;
 }

@@ -37,7 +37,7 @@ std::string quoted_message(std::string_view line) {
 /// For example "`NotImplementedError: no kernel` (train.log:293)". The words of a kind that has many reasons come with
 /// the message.
 std::string end_words(const RunEnd& end) {
-  constexpr std::array many{"disk_full", "limit", "rejected", "agent_lost", "exit"};
+  constexpr std::array many{"disk_full", "limit", "rejected", "agent_lost", "exit", "signal", "crash"};
   const std::string_view line = end.location.excerpt;
   std::string what = end.kind == "exception" ? "" : std::string(ending_words(end.kind, line));
   const bool has_many = std::find(many.begin(), many.end(), end.kind) != many.end();

@@ -114,8 +114,47 @@ TEST_CASE("moving the output of a model does not mean moving the model", "[phase
   const auto phase = [](const char* code) { return phase_in(run_of(0), {{"train.py", 3, "main", code, false}}); };
   CHECK(phase("model.to(device)") == "load");
   CHECK(phase("self.base_model.to(args.device, dtype)") == "load");
+  CHECK(phase("layer.to(\"cuda:0\")") == "load");
+  CHECK(phase("self.text_encoder.to(device)") == "load");
+  CHECK(phase("layer_input.to(device)") != "load");
+  CHECK(phase("player.to(device)") != "load");
   CHECK(phase("out = model(x).to(device)") != "load");
   CHECK(phase("image = self.process(self.first_model.decode(z).to(device).float())") != "load");
+}
+
+TEST_CASE("torch.load() restores a checkpoint, unless it loads a model", "[phases]") {
+  const Frame restore{"/x/site-packages/torch/serialization.py", 601, "_deserialize", "return obj.to(device=device)",
+                      true};
+  const Frame load{"/x/site-packages/transformers/modeling_utils.py", 9, "from_pretrained", "", true};
+  CHECK(phase_in(run_of(50), {user, restore}) == "checkpoint_load");
+  CHECK(phase_in(run_of(50), {user, load, restore}) == "load");
+}
+
+TEST_CASE("the name of a result shows no attention", "[phases]") {
+  const auto attention = [](const char* code) {
+    ScanResult scan = run_of(50);
+    scan.incidents = {failed_in({{"rank.py", 3, "score", code, false}})};
+    Facts facts;
+    phase_facts(scan, scan.incidents[0], {}, facts);
+    return facts.is_true("trace.attention");
+  };
+  CHECK(attention("probs = torch.softmax(attention_scores, dim=-1)"));
+  CHECK(attention("return F.softmax(attention_scores, dim=-1)"));
+  CHECK(attention("x[i] = torch.softmax(scores, dim=-1)"));
+  CHECK_FALSE(attention("attention_scores = self.ranker(batch)"));
+  CHECK_FALSE(attention("loss, attention_scores = step(batch)"));
+}
+
+TEST_CASE("a part of an epoch shows earlier steps", "[phases]") {
+  const auto phase = [](double epoch) {
+    Incident incident = failed_in({user, {"m.py", 3, "forward", "", false}});
+    incident.when.epoch = epoch;
+    return find_phase(run_of(1), incident).id;
+  };
+  CHECK(phase(0.4) == "forward");
+  CHECK(phase(7.33) == "forward");
+  CHECK(phase(0.001) == "first_step");
+  CHECK(phase(1) == "first_step");  // "Epoch 1/20"
 }
 
 TEST_CASE("without a traceback, the last marker of the rank counts", "[phases]") {
