@@ -37,9 +37,13 @@ std::string_view find_cell(const Line& header, std::string_view rules, std::stri
   return trimmed(row.substr(begin, rules.find(' ', last) - begin));
 }
 
+/// The job of a step: "41802.0", "41802.batch" → "41802".
+std::string_view job_of(std::string_view step) { return step.substr(0, step.find('.')); }
+
 }  // namespace
 
-/// Other programs also print an unabbreviated state. The line is a row only if an exit code follows or a sacct header
+/// The largest of a job's steps used the memory; the batch step often only starts another. Other programs also print an
+/// unabbreviated state. The line is a row only if an exit code follows or a sacct header
 /// is above.
 void row(const Match& m, EventSink& sink) {
   constexpr int max_rows = 60;
@@ -51,9 +55,17 @@ void row(const Match& m, EventSink& sink) {
   if (header) {
     const auto rules = find_before(m.cursor, max_rows, "---");
     const std::string_view below = rules ? rules->text : std::string_view{};
-    const std::string_view used = find_cell(*header, below, m.text, "MaxRSS");
+    const std::string_view job = job_of(find_cell(*header, below, m.text, "JobID"));
+    const auto read_step = [&](const Line& line) {
+      if (job_of(find_cell(*header, below, line.text, "JobID")) != job) return false;
+      const auto used = read_size(find_cell(*header, below, line.text, "MaxRSS"));
+      if (used && (!oom.process || used->count > oom.process->count)) oom.process = used;
+      return true;
+    };
+    read_step(m.cursor.line());
+    m.cursor.backward(max_rows, read_step);
+    m.cursor.forward(max_rows, read_step);
     const std::string_view asked = find_cell(*header, below, m.text, "ReqMem");
-    if (!used.empty()) oom.process = read_size(used);
     if (!asked.empty() && !asked.ends_with('c')) oom.limit = read_size(asked);  // "4Gc" is per core
   }
   sink.oom(std::move(oom));

@@ -192,6 +192,11 @@ std::optional<Account> build_account(const Incident& incident) {
   if (account.shares.empty()) return std::nullopt;
   account.unexplained = account.capacity;
   for (const auto& s : account.shares) account.unexplained = account.unexplained - s.size;
+  // An allocator with a limit counts all that it holds, so the rest is not explained by anybody else.
+  if (oom.kind == OomKind::device && !oom.capacity && account.unexplained.count > account.unexplained.slack) {
+    add("left below the limit", account.unexplained);
+    account.unexplained = {};
+  }
   return account;
 }
 
