@@ -16,6 +16,8 @@ constexpr std::array line_words{TraitWords{"apture cuda graph failed", OomTrait:
                                 TraitWords{"state_dict() call", OomTrait::saves_state},            // FSDP's warning
                                 TraitWords{"point to invalid memory", OomTrait::damages_state},    // its end
                                 TraitWords{"rocm_driver", OomTrait::rocm},  // XLA's file that prints the line
+                                TraitWords{"HIP out of memory", OomTrait::rocm},
+                                TraitWords{"hipErrorOutOfMemory", OomTrait::rocm},
                                 TraitWords{"mmap", OomTrait::maps}};
 
 /// The number of processes that one kernel OOM event killed. Its lines are reports of one incident.
