@@ -30,6 +30,7 @@ class ConfigFields {
   std::string text(std::initializer_list<std::string_view> names) const;
   /// The field if it is a boolean, else `otherwise`.
   bool truth(std::string_view name, bool otherwise) const;
+  const std::string& path() const { return path_; }
   bool has(std::string_view name) const { return fields_.contains(name); }
 
  private:

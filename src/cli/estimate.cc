@@ -36,7 +36,7 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
 
 /// The budget, and then either the GPUs that it fits, or, with a given capacity, the limits and changes that make it
 /// fit.
-MemoryEstimate estimate_memory(const EstimateRequest& request) {
+MemoryEstimate estimate_memory(const EstimateRequest& request, bool sweep) {
   MemoryEstimate estimate = request.said;
   estimate.budget = compute_budget(request.model, request.run);
   check_range(estimate.budget);
@@ -49,6 +49,7 @@ MemoryEstimate estimate_memory(const EstimateRequest& request) {
   const i64 capacity = *estimate.capacity;
   estimate.largest_batch = largest_batch(request.model, request.run, capacity);
   estimate.longest_sequence = longest_sequence(request.model, request.run, capacity);
+  if (sweep) estimate.sweep = compute_sweep(request.model, request.run, capacity);
   if (fits(estimate.budget, capacity)) return estimate;
   estimate.plan = compute_plan(request.model, request.run, capacity);
   check_range(estimate.plan->budget);
@@ -61,7 +62,7 @@ MemoryEstimate estimate_memory(const EstimateRequest& request) {
 int run_estimate(const Arguments& arguments) {
   const RenderOptions view = make_render_options(arguments);
   const bool json = arguments.value("format") == "json";
-  const MemoryEstimate estimate = estimate_memory(parse_estimate_request(arguments));
+  const MemoryEstimate estimate = estimate_memory(parse_estimate_request(arguments), arguments.has("sweep"));
   print(json ? estimate_json(estimate) : estimate_screen(estimate, view));
   return estimate.capacity && !fits(estimate.budget, *estimate.capacity) ? 1 : 0;
 }

@@ -12,10 +12,11 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "cli/estimate_limits.h"
+#include "cli/estimate_words.h"
+#include "cli/gpu_option.h"
 #include "cli/model_config.h"
 #include "estimate/model_plan.h"
 #include "estimate/size_limits.h"
-#include "facts/gpu_models.h"
 #include "report/words.h"
 
 namespace oomdoctor::cli {
@@ -142,6 +143,7 @@ void read_run(const Arguments& arguments, RunShape& run) {
   run.work = choice(arguments, "task", works).value_or(RunKind::training);
   run.batch = read_option(arguments, "batch", size_limits::samples);
   run.sequence = read_option(arguments, "seq", size_limits::tokens);
+  run.source = read_option(arguments, "source-seq", size_limits::tokens);
   run.accumulation = read_option(arguments, "accumulation", size_limits::samples);
   run.precision = choice(arguments, "precision", precisions);
   run.optimizer = choice(arguments, "optimizer", optimizers);
@@ -162,6 +164,7 @@ void read_run(const Arguments& arguments, RunShape& run) {
   run.adapter_rank = read_option(arguments, "lora-rank", size_limits::adapter_rank);
   run.adapter_targets = choice(arguments, "lora-targets", targets).value_or(AdapterTargets::all_linear);
   run.quantisation = choice(arguments, "bits", quantisations).value_or(Quantisation::none);
+  run.cache = choice(arguments, "cache-bits", quantisations).value_or(Quantisation::none);
 }
 
 /// A vision-only model, without vocabulary and sequence, has its patches and a class token as its sequence.
@@ -173,14 +176,18 @@ void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, R
   }
   if (run.image_tokens == 0) run.image_tokens = of_config;
   if (model.patch == 0) return;
-  if (!run.sequence) run.sequence = 1;
+  if (run.sequence)
+    throw Error("--seq: a model of images alone has no tokens of a text", "", "give --image for other sizes");
+  run.sequence = 1;
   if (run.work == RunKind::generation) run.work = RunKind::evaluation;
 }
 
 /// Throws Error if the options describe no model or contradict each other.
 void check(const ModelShape& model, const RunShape& run) {
   if (!count_parameters(model) && !model.layers && !model.hidden)
-    throw Error("no model given", "", "use --config config.json, or give sizes: --params 7B --layers 32 ...");
+    throw Error(
+        "no model given", "",
+        "name one: --model llama-3-8b; or use --config config.json, or give sizes: --params 7B --layers 32 ...");
   check_products(model, run);
   if (run.zero_stage > 0 && run.data_parallel.value_or(1) * run.context_parallel.value_or(1) < 2)
     throw Error("--zero needs more than one rank", "", "set the number of ranks: --dp 8");
@@ -189,6 +196,12 @@ void check(const ModelShape& model, const RunShape& run) {
                 "the other stages can only offload the optimizer: --offload optimizer");
   if (run.quantisation != Quantisation::none && !run.adapter_rank && run.work == RunKind::training)
     throw Error("quantized weights cannot be trained", "", "train adapters instead: --lora-rank 16");
+  if (run.source && !model.encoder) throw Error("--source-seq needs a model with an encoder and a decoder", "");
+  if (run.source && model.encoder->tokens > 0)
+    throw Error(
+        fmt::format("--source-seq: each sample of this model has {} tokens in the encoder", model.encoder->tokens), "");
+  if (run.cache != Quantisation::none && run.work != RunKind::generation)
+    throw Error("--cache-bits needs a run with a KV cache", "", "add --task generate");
 }
 
 /// Fills missing values with the usual ones and returns each assumption in words, because the estimate prints them.
@@ -201,6 +214,9 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
   };
   if (model.patch > 0) assumed.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
+  if (model.encoder && model.encoder->tokens == 0 && !run.source)
+    assumed.emplace_back("as many tokens in the encoder as in the decoder");
+  if (model.biased_scores) fill(run.attention, Attention::stored, "eager attention, because positions bias its scores");
   fill(run.attention, Attention::flash, "SDPA or FlashAttention");
   if (run.work != RunKind::training) {
     fill(run.precision, Precision::pure_16bit, "16-bit weights");
@@ -214,40 +230,12 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
     assumed.emplace_back("one device");
     if (!run.accumulation) assumed.emplace_back("several passes to a step");
   }
+  if (model.experts) assumed.emplace_back("all experts on each device");
+  if (model.experts && run.adapter_rank && run.adapter_targets == AdapterTargets::all_linear)
+    assumed.emplace_back("adapters on each expert");
   if (!model.gated && !model.intermediate && model.hidden)
     assumed.emplace_back("an MLP of 4 hidden sizes without a gate");
   return assumed;
-}
-
-std::string model_words(const ModelShape& model) {
-  std::vector<std::string> parts;
-  if (const auto parameters = count_parameters(model)) parts.push_back(count_text(*parameters) + " parameters");
-  const auto add = [&](const std::optional<i64>& size, const char* what) {
-    if (size) parts.push_back(fmt::format("{} {}", *size, what));
-  };
-  add(model.layers, "layers");
-  add(model.hidden, "hidden");
-  add(model.heads, "heads");
-  add(model.kv_heads, "KV heads");
-  add(model.intermediate, model.gated ? "intermediate with a gate" : "intermediate");
-  add(model.vocabulary, "of vocabulary");
-  return parts.empty() ? "a model of unknown size" : fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::string run_words(const RunShape& run) {
-  std::string text = run.work == RunKind::training     ? "training"
-                     : run.work == RunKind::evaluation ? "evaluation"
-                                                       : "generation";
-  text += fmt::format(", {} × ", *run.batch);
-  text += run.sequence ? fmt::format("{} tokens", *run.sequence + run.image_tokens) : "an unknown number of tokens";
-  if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);
-  text += " in a pass";
-  const i64 ranks = run.data_parallel.value_or(1);
-  if (run.accumulation)
-    text +=
-        fmt::format(", {} {} on {}: {} samples a step", *run.accumulation, *run.accumulation == 1 ? "pass" : "passes",
-                    plural(ranks, "rank", "ranks"), *run.batch * *run.accumulation * ranks);
-  return text;
 }
 
 /// Distributes the samples of a step over passes so that their number is exact. Without --batch, a pass has one sample.
@@ -293,40 +281,36 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
   }
 }
 
-/// Names are compared by letters and digits only: "a100 80gb" matches A100-80GB.
-std::string letters_and_digits(std::string_view name) {
-  std::string out = lower(name);
-  std::erase_if(out, [](char c) { return !is_lower(c) && !is_digit(c); });
-  return out;
+/// The model of --config; an empty one without it.
+ModelConfig find_config(const Arguments& arguments) {
+  const auto path = arguments.value("config");
+  return path ? read_model_config(*path) : ModelConfig{};
 }
 
-/// Sets the name and the capacity in bytes from --card: a short GPU name, a name as drivers print it, or a size.
 void read_card(const Arguments& arguments, MemoryEstimate& estimate) {
-  const auto typed = arguments.value("card");
-  if (!typed) return;
-  std::vector<std::string> names;
-  for (const GpuModel& model : gpu_models()) names.emplace_back(model.name);
-  auto model = find_gpu_by_short_name(*typed);
-  if (!model) model = find_gpu_model(*typed);
-  if (model) {
-    estimate.card = model->name;
-    estimate.capacity = model->bytes();
-    return;
+  if (const auto typed = arguments.value("card")) {
+    GpuOption gpu = read_gpu_option(*typed);
+    estimate.card = std::move(gpu.name);
+    estimate.capacity = gpu.capacity;
   }
-  const auto unit = std::min(typed->find_first_not_of("0123456789.,"), typed->size());
-  const auto word = std::min(typed->find_first_not_of(' ', unit), typed->size());
-  const auto size = read_bytes(typed->substr(0, unit), typed->substr(word));
-  if (!size || size->count <= 0) {
-    std::vector<std::string> alike;  // "A100" matches several
-    for (const std::string& name : names)
-      if (letters_and_digits(name).starts_with(letters_and_digits(*typed))) alike.push_back(name);
-    const std::string near =
-        alike.empty() ? suggestion(*typed, names) : fmt::format("did you mean {}?", fmt::join(alike, " or "));
-    const std::string all = fmt::format("give a size, for example 80GiB, or one of: {}", fmt::join(names, ", "));
-    throw Error(fmt::format("unknown GPU '{}' in --card", *typed), "", near.empty() ? all : near);
-  }
-  estimate.card = "a card";
-  estimate.capacity = size->count;
+  if (arguments.has("sweep") && !estimate.capacity) throw Error("--sweep needs a GPU", "", "name it: --card a100-80g");
+}
+
+void note_positions(EstimateRequest& request) {
+  const i64 positions = request.model.positions.value_or(0), tokens = request.run.sequence.value_or(0);
+  if (positions == 0 || tokens <= positions) return;
+  request.said.notes.push_back(
+      fmt::format("the model has {} positions, which is less than the {} tokens of a sample", positions, tokens));
+}
+
+/// Engines for serving keep the short vectors of latent attention; transformers keeps the keys and values of all heads.
+void note_latent_cache(EstimateRequest& request) {
+  const auto& latent = request.model.latent;
+  if (!latent || !request.model.heads || request.run.work != RunKind::generation) return;
+  request.said.notes.push_back(
+      fmt::format("the KV cache is that of transformers, with {} numbers per token and layer; vLLM and SGLang keep {}",
+                  count_text(*request.model.heads * (latent->key_size + latent->rotary + latent->value_size)),
+                  count_text(latent->latent + latent->rotary)));
 }
 
 }  // namespace
@@ -334,7 +318,7 @@ void read_card(const Arguments& arguments, MemoryEstimate& estimate) {
 const std::vector<OptionGroup>& estimate_option_groups() {
   static const std::vector<OptionGroup> groups = {
       {"The model",
-       {{"config", 0, "FILE", "config.json of a Hugging Face model; an option beside it has the last word"},
+       {{"config", 0, "FILE", "config.json of a Hugging Face model; an option beside a model has the last word"},
         {"params", 0, "N", "parameters: 7B, 6.74e9; else counted from the sizes"}},
        {{"layers", 0, "N", "layers of the decoder"},
         {"hidden", 0, "N", "hidden size"},
@@ -357,6 +341,8 @@ const std::vector<OptionGroup>& estimate_option_groups() {
          list_names(optimizers)},
         {"checkpointing", 0, "HOW", "of activations: none (default), selective, full", list_names(checkpointings)}},
        {{"task", 0, "TASK", "train (default), evaluate, generate or inference", list_names(works)},
+        {"source-seq", 0, "N",
+         "tokens of a sample in the encoder, while --seq is of the decoder (default: as --seq; Whisper: 1500)"},
         {"attention", 0, "HOW", "sdpa or flash (default), eager", list_names(attentions)},
         {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
         {"accumulation", 0, "N", "passes before an optimizer step"},
@@ -367,12 +353,14 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"lora-rank", 0, "N", "train LoRA adapters of this rank, all else is frozen"},
         {"lora-targets", 0, "WHICH", "all-linear (default), query-value", list_names(targets)},
         {"bits", 0, "N", "of frozen weights: 8, 4 (NF4, QLoRA)", list_names(quantisations)},
+        {"cache-bits", 0, "N", "of the KV cache: 8, 4", list_names(quantisations)},
         {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"}}},
       {"The devices",
-       {{"card", 0, "CARD", "a size (80GiB) or a name (A100-80GB, H100, RTX-4090, ...)"},
+       {{"card", 0, "CARD", "a name (4090, a100-80g, H100) or a size (80GiB)"},
         {"dp", 0, "N", "data-parallel ranks"},
         {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", list_names(zero_stages)}},
        {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", list_names(offloads)},
+        {"sweep", 0, "", "also a table of batches and lengths: their peaks, and the largest batch that fits"},
         {"tp", 0, "N", "tensor-parallel ranks"},
         {"pp", 0, "N", "stages of the pipeline"},
         {"cp", 0, "N", "context-parallel ranks"},
@@ -382,24 +370,22 @@ const std::vector<OptionGroup>& estimate_option_groups() {
   return groups;
 }
 
-// --config comes first, so that other options override it. The batch is chosen last, because it depends on everything
-// else.
+// --config comes first, so that other options override it. The batch is chosen last, because it
+// depends on everything else.
 EstimateRequest parse_estimate_request(const Arguments& arguments) {
   if (!arguments.words.empty())
     throw Error(fmt::format("unexpected argument '{}': estimate takes options only", arguments.words.front()), "",
                 "see oomdoctor estimate --help");
   EstimateRequest request;
-  i64 image_of_config = 0;
-  if (const auto path = arguments.value("config")) {
-    ModelConfig config = read_model_config(*path);
-    request.model = config.shape;
-    image_of_config = config.image_tokens;
-    request.said.notes = std::move(config.notes);
-  }
+  ModelConfig config = find_config(arguments);
+  request.model = config.shape;
+  request.said.notes = std::move(config.notes);
   read_model(arguments, request.model);
   read_run(arguments, request.run);
-  read_images(arguments, image_of_config, request.model, request.run);
+  read_images(arguments, config.image_tokens, request.model, request.run);
   check(request.model, request.run);
+  note_positions(request);
+  note_latent_cache(request);
   read_card(arguments, request.said);
   const auto samples = read_option(arguments, "global-batch", size_limits::samples);
   const bool free_batch = samples && !request.run.batch && request.said.capacity;
@@ -407,7 +393,9 @@ EstimateRequest parse_estimate_request(const Arguments& arguments) {
   request.said.assumed = assume(request.model, request.run);
   if (free_batch) grow_batch(*request.said.capacity, request.model, request.run);
   request.said.model = model_words(request.model);
-  request.said.run = run_words(request.run);
+  request.said.run = run_words(request.model, request.run);
+  request.said.parameters = count_parameters(request.model);
+  if (request.model.experts) request.said.active_parameters = count_active_parameters(request.model);
   return request;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -38,15 +39,74 @@ ConfigFields read_fields(const std::string& path, const ConfigJson& object, cons
 }
 
 bool is_gated(const ConfigFields& config) {
+  if (const auto known = has_gated_mlp(config.text({"model_type"}))) return *known;
   const std::string activation = config.text({"hidden_act", "hidden_activation", "activation_function"});
-  return activation == "silu" || activation == "swish" || config.text({"model_type"}).starts_with("gemma");
+  return activation == "silu" || activation == "swish" || config.text({"model_type"}).starts_with("gemma") ||
+         config.text({"feed_forward_proj"}).starts_with("gated");
 }
 
-/// Whether parameters or activations do not follow from the formulas of a dense decoder: mixture of experts, latent
-/// attention.
-bool is_irregular(const ConfigFields& config) {
-  return config.size({"num_local_experts", "num_experts", "n_routed_experts"}).value_or(1) > 1 ||
-         config.has("kv_lora_rank");
+i64 size_or(const ConfigFields& config, std::initializer_list<std::string_view> names, i64 otherwise) {
+  return config.size(names).value_or(otherwise);
+}
+
+i64 count_experts(const ConfigFields& config) {
+  return size_or(config, {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}, 1);
+}
+
+/// True for layers that are no attention with an MLP: experts or latent attention of an unknown form, convolutions, a
+/// recurrence, nested descriptions of a layer.
+bool is_irregular(const ConfigFields& config, const ModelShape& shape) {
+  const auto has = [&](std::string_view name) { return config.has(name); };
+  constexpr std::string_view other_layers[] = {"conv_dim", "state_size", "mamba_d_state", "lru_width", "ffn_config"};
+  return !shape.heads || (count_experts(config) > 1 && !shape.experts) ||
+         (has("kv_lora_rank") && (!shape.latent || !shape.parameters)) ||
+         (!shape.parameters && std::any_of(std::begin(other_layers), std::end(other_layers), has));
+}
+
+/// nullopt if the family or a size is unknown.
+std::optional<Experts> read_experts(const ConfigFields& config) {
+  const auto active = config.size({"num_experts_per_tok"});
+  const auto width = config.size({"moe_intermediate_size", "intermediate_size"});
+  if (!has_known_experts(config.text({"model_type"})) || !active || !width) return std::nullopt;
+  Experts experts{count_experts(config), *active, *width, 0, size_or(config, {"first_k_dense_replace"}, 0)};
+  experts.shared_width = size_or(config, {"n_shared_experts"}, 0) * *width;
+  if (experts.shared_width == 0) experts.shared_width = size_or(config, {"shared_expert_intermediate_size"}, 0);
+  return experts;
+}
+
+std::optional<LatentAttention> read_latent(const ConfigFields& config) {
+  const auto latent = config.size({"kv_lora_rank"}), rotary = config.size({"qk_rope_head_dim"}),
+             key = config.size({"qk_nope_head_dim"}), value = config.size({"v_head_dim"});
+  if (!latent || !rotary || !key || !value) return std::nullopt;
+  return LatentAttention{*latent, *rotary, size_or(config, {"q_lora_rank"}, 0), *key, *value};
+}
+
+/// T5 names the encoder's layers num_layers; BART, Whisper and their relatives name both stacks alike.
+void read_stacks(const ConfigFields& config, ModelShape& shape) {
+  const std::string type = config.text({"model_type"});
+  if (type == "t5" || type == "mt5" || type == "umt5") {
+    shape.encoder = EncoderShape{size_or(config, {"num_layers"}, 0), config.size({"d_ff"})};
+    shape.layers = config.size({"num_decoder_layers", "num_layers"});
+    shape.head_size = config.size({"d_kv"});
+    shape.intermediate = config.size({"d_ff"});
+    shape.biased_scores = true;
+  } else if (const auto layers = config.size({"encoder_layers"}); layers && config.has("decoder_layers")) {
+    shape.encoder = EncoderShape{*layers, config.size({"encoder_ffn_dim"})};
+    if (type == "whisper") shape.encoder->tokens = size_or(config, {"max_source_positions"}, 1500);
+    shape.layers = config.size({"decoder_layers"});
+    shape.heads = config.size({"decoder_attention_heads", "encoder_attention_heads"});
+    shape.intermediate = config.size({"decoder_ffn_dim"});
+  }
+}
+
+/// The positions for which the model has learned vectors; nullopt if it computes positions, or if they are unknown.
+std::optional<i64> read_positions(const ConfigFields& config) {
+  const std::string type = config.text({"model_type"});
+  for (const std::string_view learned :
+       {"gpt2", "gpt_bigcode", "gpt_neo", "opt", "bert", "distilbert", "bart", "mbart"})
+    if (type == learned) return config.size({"max_position_embeddings", "n_positions"});
+  if (type == "whisper") return config.size({"max_target_positions"});
+  return std::nullopt;
 }
 
 ModelShape read_shape(const ConfigFields& config) {
@@ -55,18 +115,49 @@ ModelShape read_shape(const ConfigFields& config) {
   shape.hidden = config.size({"hidden_size", "n_embd", "d_model", "dim"});
   shape.heads = config.size({"num_attention_heads", "n_head", "num_heads", "n_heads"});
   shape.kv_heads = config.size({"num_key_value_heads", "num_kv_heads"});
+  if (config.truth("multi_query", false) && !config.truth("new_decoder_architecture", false)) shape.kv_heads = 1;
   shape.head_size = config.size({"head_dim"});
   shape.intermediate = config.size({"intermediate_size", "n_inner", "ffn_dim", "hidden_dim"});
   shape.vocabulary = config.size({"vocab_size"});
   shape.tied_embeddings =
       config.truth("tie_word_embeddings", true);  // transformers writes the field only if it is false
   shape.gated = is_gated(config);
-  shape.irregular = is_irregular(config);
   shape.parameters = parameters_in(config);
+  shape.positions = read_positions(config);
+  read_stacks(config, shape);
+  if (count_experts(config) > 1) shape.experts = read_experts(config);
+  shape.latent = read_latent(config);
+  shape.irregular = is_irregular(config, shape);
   return shape;
 }
 
+void note_irregular(ModelConfig& read) {
+  if (!read.shape.irregular) return;
+  read.notes.emplace_back(
+      read.shape.parameters
+          ? "a structure without a formula: activations do not follow from the config"
+          : "a structure without a formula: parameters and activations do not follow from the config");
+}
+
 }  // namespace
+
+ModelConfig interpret_config(const ConfigFields& config) {
+  ModelConfig read{read_shape(config), 0, {}};
+  ModelShape& shape = read.shape;
+  const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});
+  if (side && patch && !shape.vocabulary) {
+    shape.patch = *patch;
+    read.image_tokens = image_tokens(*side, *side, *patch);
+  }
+  if (config.truth("is_encoder_decoder", false) && (!shape.parameters || !shape.encoder))
+    throw Error(
+        fmt::format("{}: unknown family of encoder-decoder models", config.path()), "",
+        "estimate knows T5, BART, Pegasus, NLLB, Marian and Whisper; give the parameter count of others with --params");
+  if (!shape.hidden)
+    throw Error(fmt::format("{} has no hidden_size", config.path()), "", "--config needs a model's config.json");
+  note_irregular(read);
+  return read;
+}
 
 // Text-and-image models nest the decoder's config. Parts that the config does not determine become notes.
 ModelConfig read_model_config(const std::string& path) {
@@ -77,33 +168,18 @@ ModelConfig read_model_config(const std::string& path) {
   const auto inner = whole.find("text_config");
   const bool nested = inner != whole.end() && inner->is_object();
   const ConfigFields config = nested ? read_fields(path, *inner, &whole) : read_fields(path, whole);
-  ModelConfig read{read_shape(config), 0, {}};
-  const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});
-  if (side && patch && !read.shape.vocabulary) {
-    read.shape.patch = *patch;
-    read.image_tokens = image_tokens(*side, *side, *patch);
-  }
-  const bool two_stacks = config.truth("is_encoder_decoder", false);
-  if (two_stacks && !read.shape.parameters)
-    throw Error(fmt::format("{}: unknown family of encoder-decoder models", path), "",
-                "estimate knows T5, BART and Whisper; give the parameter count of others with --params");
-  if (!read.shape.hidden)
-    throw Error(fmt::format("{} has no hidden_size", path), "", "--config needs a model's config.json");
-  if (two_stacks) {
-    read.shape.irregular = true;
-    read.notes.emplace_back("encoder-decoder model: the config does not determine its activations");
-  } else if (read.shape.irregular) {
-    read.notes.emplace_back(
-        read.shape.parameters
-            ? "experts or latent attention: activations do not follow from the config"
-            : "experts or latent attention: parameters and activations do not follow from the config");
-  }
+  ModelConfig read = interpret_config(config);
   if (const auto vision = whole.find("vision_config"); vision != whole.end() && vision->is_object()) {
     const auto tower = vision_parameters_in(read_fields(path, *vision));
     if (tower && read.shape.parameters)
       read.shape.parameters = saturated_sum(*read.shape.parameters, *tower);
     else
       read.notes.emplace_back("the encoder of images is not counted");
+    read.shape.uncounted.emplace_back("activations of the encoder of images");
+  }
+  if (const auto audio = whole.find("audio_config"); audio != whole.end() && audio->is_object()) {
+    read.notes.emplace_back("the encoder of audio is not counted");
+    read.shape.uncounted.emplace_back("activations of the encoder of audio");
   }
   return read;
 }

@@ -42,6 +42,7 @@ struct DecoderFamily {
   int extra_positions = -1;  ///< learned positions in addition to those of the config; -1: no learned positions
   bool embedding_norm = false;
   bool experts = false;
+  bool expert_bias = false;  ///< of the router and of each expert; attention has a sink for each head (gpt-oss)
 };
 
 constexpr auto decoders = std::to_array<DecoderFamily>({
@@ -61,10 +62,31 @@ constexpr auto decoders = std::to_array<DecoderFamily>({
      .out_bias = Yes::by_config,
      .query_norm = true,
      .experts = true},
+    {.type = "olmo2", .gated = true, .norms = 4},  // two of them over all queries and all keys
+    {.type = "olmoe", .gated = true, .norms = 4, .experts = true},
+    {.type = "internlm2", .gated = true},
+    {.type = "baichuan", .gated = true},
+    {.type = "cohere", .gated = true, .norms = 1, .tied = true},
+    {.type = "glm4", .gated = true, .query_bias = Yes::by_config, .norms = 4},
+    {.type = "gpt_oss",
+     .gated = true,
+     .query_bias = Yes::always,
+     .out_bias = Yes::always,
+     .experts = true,
+     .expert_bias = true},
     {.type = "gemma", .gated = true, .tied = true},
     {.type = "gemma2", .gated = true, .norms = 4, .tied = true},
     {.type = "gemma3_text", .gated = true, .norms = 4, .query_norm = true, .tied = true},
     {.type = "phi3", .gated = true},
+    {.type = "phimoe",
+     .gated = true,
+     .layer_norm = true,
+     .query_bias = Yes::always,
+     .out_bias = Yes::always,
+     .head_bias = true,
+     .experts = true},
+    {.type = "deepseek", .gated = true, .experts = true},
+    {.type = "kimi_k2", .gated = true, .experts = true},
     {.type = "deepseek_v2", .gated = true, .experts = true},
     {.type = "deepseek_v3", .gated = true, .experts = true},
     {.type = "phi",
@@ -80,6 +102,13 @@ constexpr auto decoders = std::to_array<DecoderFamily>({
      .query_bias = Yes::always,
      .out_bias = Yes::always,
      .mlp_bias = Yes::always},
+    {.type = "gpt_neo",
+     .layer_norm = true,
+     .out_bias = Yes::always,
+     .mlp_bias = Yes::always,
+     .tied = true,
+     .extra_positions = 0},
+    {.type = "mpt", .tied = true},
     {.type = "gpt2",
      .layer_norm = true,
      .query_bias = Yes::always,
@@ -118,13 +147,19 @@ constexpr auto decoders = std::to_array<DecoderFamily>({
     {.type = "stablelm", .gated = true, .layer_norm = true},
 });
 
+const DecoderFamily* find_decoder(std::string_view type) {
+  const auto* const found =
+      std::find_if(decoders.begin(), decoders.end(), [&](const DecoderFamily& family) { return family.type == type; });
+  return found == decoders.end() ? nullptr : found;
+}
+
 /// Counts the parameters of one family with the sizes of one config.
 class Count {
  public:
   Count(const DecoderFamily& family, const ConfigFields& config) : family_(family), config_(config) {
     hidden_ = need(size_of(config, {"hidden_size", "n_embd", "d_model"}));
-    layers_ = need(size_of(config, {"num_hidden_layers", "n_layer", "num_layers"}));
-    heads_ = need(size_of(config, {"num_attention_heads", "n_head", "num_heads"}));
+    layers_ = need(size_of(config, {"num_hidden_layers", "n_layer", "num_layers", "n_layers"}));
+    heads_ = need(size_of(config, {"num_attention_heads", "n_head", "num_heads", "n_heads"}));
     head_size_ = size_of(config, {"head_dim"}).value_or(std::floor(hidden_ / heads_));
     if (family.type == "gemma" || family.type == "gemma2") head_size_ = size_of(config, {"head_dim"}).value_or(256);
     kv_heads_ = size_of(config, {"num_key_value_heads", "num_kv_heads"}).value_or(heads_);
@@ -185,13 +220,15 @@ class Count {
     if (family_.type == "falcon") bias = out_bias = config_.truth("bias", false);
     if (family_.type == "gpt_neox") bias = out_bias = config_.truth("attention_bias", true);
     if (family_.type == "stablelm") bias = config_.truth("use_qkv_bias", false);
-    return linear(hidden_, query, bias) + 2 * linear(hidden_, key, bias) + linear(query, hidden_, out_bias);
+    const double sinks = family_.expert_bias ? heads_ : 0;
+    return linear(hidden_, query, bias) + 2 * linear(hidden_, key, bias) + linear(query, hidden_, out_bias) + sinks;
   }
 
   double mlp(double width) const {
     bool bias = family_.mlp_bias == Yes::always;
     if (family_.mlp_bias == Yes::by_config) bias = config_.truth("mlp_bias", false);
     if (family_.type == "falcon") bias = config_.truth("bias", false);
+    if (family_.expert_bias) bias = true;
     return (family_.gated ? 2 : 1) * linear(hidden_, width, bias) + linear(width, hidden_, bias);
   }
 
@@ -210,7 +247,8 @@ class Count {
     if (const auto shared = size_of(config_, {"n_shared_experts"})) sum += mlp(*shared * each);
     if (const auto shared = size_of(config_, {"shared_expert_intermediate_size"}); shared.value_or(0) > 0)
       sum += mlp(*shared) + hidden_;
-    if (family_.type == "deepseek_v3") sum += experts;  // bias that corrects the router's scores
+    // A bias corrects the router's scores, or belongs to the router.
+    if (family_.type == "deepseek_v3" || family_.type == "kimi_k2" || family_.expert_bias) sum += experts;
     return sum;
   }
 
@@ -253,16 +291,17 @@ double text_to_text(const ConfigFields& config) {
          decoder_layers * (2 * attention + mlp + 3 * model) + 2 * model;
 }
 
-/// BART: biases everywhere, learned positions in both stacks.
-double denoiser(const ConfigFields& config) {
+/// BART and related models: biases everywhere. Positions are learned in both stacks, or computed (`learned` is false),
+/// and then each stack ends with a norm.
+double denoiser(const ConfigFields& config, bool learned) {
   constexpr double offset = 2;  // its position tables begin at 2
   const double model = need(size_of(config, {"d_model"})),
-               positions = need(size_of(config, {"max_position_embeddings"}));
+               positions = learned ? need(size_of(config, {"max_position_embeddings"})) + offset : 0;
   const auto stack = [&](std::string_view layers, std::string_view width, double attentions) {
     const double ff = need(size_of(config, {width}));
     const double layer = attentions * attention_with_biases(model) + linear_with_bias(model, ff) +
                          linear_with_bias(ff, model) + (attentions + 1) * 2 * model;
-    return need(size_of(config, {layers})) * layer + (positions + offset) * model + 2 * model;
+    return need(size_of(config, {layers})) * layer + positions * model + 2 * model;
   };
   return need(size_of(config, {"vocab_size"})) * model + stack("encoder_layers", "encoder_ffn_dim", 1) +
          stack("decoder_layers", "decoder_ffn_dim", 2);
@@ -306,15 +345,25 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
     if (type == "bert" || type == "roberta" || type == "xlm-roberta" || type == "distilbert")
       return whole_number(encoder(config, type));
     if (type == "t5" || type == "mt5" || type == "umt5") return whole_number(text_to_text(config));
-    if (type == "bart" || type == "mbart") return whole_number(denoiser(config));
+    if (type == "bart" || type == "mbart") return whole_number(denoiser(config, true));
+    if (type == "pegasus" || type == "m2m_100" || type == "marian") return whole_number(denoiser(config, false));
     if (type == "whisper") return whole_number(speech(config));
     if (type == "vit") return whole_number(images(config, false));
-    const auto family = std::find_if(decoders.begin(), decoders.end(),
-                                     [&](const DecoderFamily& decoder) { return decoder.type == type; });
-    return family == decoders.end() ? std::nullopt : std::optional(whole_number(Count(*family, config).all()));
+    const DecoderFamily* family = find_decoder(type);
+    return family == nullptr ? std::nullopt : std::optional(whole_number(Count(*family, config).all()));
   } catch (const Unknown&) {
     return std::nullopt;
   }
+}
+
+std::optional<bool> has_gated_mlp(std::string_view model_type) {
+  const DecoderFamily* family = find_decoder(model_type);
+  return family == nullptr ? std::nullopt : std::optional(family->gated);
+}
+
+bool has_known_experts(std::string_view model_type) {
+  const DecoderFamily* family = find_decoder(model_type);
+  return family != nullptr && family->experts;
 }
 
 std::optional<i64> vision_parameters_in(const ConfigFields& config) {

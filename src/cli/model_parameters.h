@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "cli/config_fields.h"
 
@@ -12,7 +13,13 @@ namespace oomdoctor::cli {
 /// (`model_type`), or if a size is missing. Throws Error for an impossible size, as ConfigFields::size() does.
 std::optional<i64> parameters_in(const ConfigFields& config);
 
-/// The same for the image encoder of a model of text and images. `config` is the nested object of the encoder.
+/// Whether the MLP of a family of decoders has a gate; nullopt for an unknown family.
+std::optional<bool> has_gated_mlp(std::string_view model_type);
+/// Whether the sizes of a family's experts are the fields that ModelShape::experts needs.
+bool has_known_experts(std::string_view model_type);
+
+/// As parameters_in(), for the image encoder of a model of text and images. `config` is the nested object of the
+/// encoder.
 std::optional<i64> vision_parameters_in(const ConfigFields& config);
 
 }  // namespace oomdoctor::cli

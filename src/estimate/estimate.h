@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "estimate/model_plan.h"
+#include "estimate/sweep.h"
 
 namespace oomdoctor {
 
 /// Everything that both outputs print.
 struct MemoryEstimate {
-  std::string model, run;            ///< in words
+  std::string model, run;  ///< in words
+  std::optional<i64> parameters,
+      active_parameters;             ///< the latter: those that compute one token, of a mixture of experts
   std::vector<std::string> assumed;  ///< defaults for missing options, in words
   std::vector<std::string> notes;
   std::string card;                       ///< for example "A100-80GB", or "a card" if the user gave a size
@@ -24,6 +27,7 @@ struct MemoryEstimate {
   std::optional<i64> longest_sequence;  ///< in tokens, with the given batch; 0: none
   std::optional<i64> ranks;             ///< the number of ranks over which sharding alone makes it fit
   std::optional<Plan> plan;             ///< only if it does not fit
+  std::optional<Sweep> sweep;           ///< only on request
 };
 
 /// "fits", "probably_fits", "probably_not" (within the error of the formulas), "does_not_fit", or "unknown": no

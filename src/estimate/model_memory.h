@@ -41,7 +41,7 @@ enum class Loss {
   fused,    ///< compiled, or in place
   chunked,  ///< computes the head and the loss together, chunk by chunk (Liger, Cut Cross-Entropy)
 };
-enum class Quantisation { none, eight_bit, four_bit };  ///< of frozen base weights
+enum class Quantisation { none, eight_bit, four_bit };  ///< of frozen base weights, or of the KV cache
 
 /// The settings of a run that change its memory. An absent group size is 1: no parallelism of that kind.
 struct RunShape {
@@ -49,6 +49,7 @@ struct RunShape {
   std::optional<i64> batch;         ///< samples per pass and GPU
   std::optional<i64> sequence;      ///< tokens per sample
   i64 image_tokens = 0;             ///< image tokens per sample, in addition to `sequence`
+  std::optional<i64> source;        ///< tokens per sample in an encoder; absent: as many as `sequence`
   std::optional<i64> accumulation;  ///< passes per optimizer step
   std::optional<Precision> precision;
   std::optional<Optimizer> optimizer;
@@ -64,6 +65,7 @@ struct RunShape {
   std::optional<i64> adapter_rank;  ///< LoRA rank; absent: no adapters
   AdapterTargets adapter_targets = AdapterTargets::all_linear;
   Quantisation quantisation = Quantisation::none;
+  Quantisation cache = Quantisation::none;  ///< of keys and values in the cache
 };
 
 /// When a term takes memory. The peak of a budget is the larger of the two moments; `always` counts in both.

@@ -71,11 +71,21 @@ inline constexpr LayerBytes classic_layer = {10, 2, 8, 4};
 // fp32 copy and a 16-bit result each, two inputs of linear layers; query, key, value, output; four tensors of the MLP's
 // width. Llama-3.1-8B: 52, measured 28 copies of 2 bytes (stas00/ml-engineering, training/performance).
 inline constexpr LayerBytes gated_layer = {16, 8, 8, 8};
+inline constexpr double layer_blocks = 2;   // of a layer: attention and MLP, with the same shared bytes
 inline constexpr double classic_width = 4;  // MLP width if unknown, in hidden sizes; as in the paper
 inline constexpr double activation_error =
     0.30;  // relative; kernels and frameworks differ by this much in what they keep or fuse
+// Bytes per active expert: its copy of the token, and its result before the weighted sum (transformers, Megatron-LM).
+inline constexpr double routed = 4;
+// Bytes per number of a short vector of latent attention: itself, the fp32 copy of its norm, the norm's result.
+inline constexpr double latent_vector = 8;
 inline constexpr double checkpoint = 2;  // the input of a layer, the only tensor that full checkpointing keeps
 inline constexpr double scores = 4, scores_mask = 1;  // of attention: softmax and dropout output; dropout mask
+
+// KV caches of fewer bits: fp8 as vLLM keeps it; 4 bits with a scale and a shift of 16 bits for each 64 numbers, as the
+// quantised cache of transformers keeps it.
+inline constexpr double eight_bit_cache = 1;
+inline constexpr double four_bit_cache = (4 + 32.0 / 64) / 8;
 
 // Logits and loss, in bytes per logit
 inline constexpr double plain_loss = 12, plain_loss_error = 4;  // 6 to 16, depending on fusion; 12 for an HF-style loss

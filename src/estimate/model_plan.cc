@@ -33,10 +33,11 @@ i64 find_largest(i64 low, i64 high, Fits fitting) {
   return low;
 }
 
-/// The model and the GPU of one plan.
+/// The model and the GPU of one plan. Where the changes are already chosen, `chosen` has the values that were found.
 struct Situation {
   const ModelShape& model;
   i64 capacity;
+  const RunShape* chosen = nullptr;
 
   bool fits(const RunShape& run) const { return oomdoctor::fits(compute_budget(model, run), capacity); }
 };
@@ -55,7 +56,9 @@ struct PlanChange {
 
 bool is_training(const RunShape& run) { return run.work == RunKind::training; }
 
-bool keeps_scores(const Situation&, const RunShape& run) { return run.attention == Attention::stored; }
+bool keeps_scores(const Situation& situation, const RunShape& run) {
+  return run.attention == Attention::stored && !situation.model.biased_scores;
+}
 void use_flash(const Situation&, RunShape& run) { run.attention = Attention::flash; }
 std::string flash_setting(const RunShape&, const RunShape&) { return R"(attn_implementation="sdpa")"; }
 
@@ -110,6 +113,10 @@ bool is_replicated(const Situation&, const RunShape& run) {
 }
 /// Uses the lowest ZeRO stage that fits, because each stage needs more communication than the one before.
 void shard(const Situation& situation, RunShape& run) {
+  if (situation.chosen != nullptr) {
+    run.zero_stage = situation.chosen->zero_stage;
+    return;
+  }
   do ++run.zero_stage;
   while (run.zero_stage < 3 && !situation.fits(run));
 }
@@ -135,8 +142,9 @@ RunShape with_batch(RunShape run, i64 batch) {
   return run;
 }
 void shrink_batch(const Situation& situation, RunShape& run) {
+  const auto fitting = [&](i64 batch) { return situation.fits(with_batch(run, batch)); };
   run = with_batch(run,
-                   find_largest(1, *run.batch - 1, [&](i64 batch) { return situation.fits(with_batch(run, batch)); }));
+                   situation.chosen != nullptr ? *situation.chosen->batch : find_largest(1, *run.batch - 1, fitting));
 }
 std::string batch_setting(const RunShape& before, const RunShape& after) {
   if (!is_training(after)) return fmt::format("per_device_eval_batch_size={}", *after.batch);
@@ -162,8 +170,24 @@ std::string four_bits_setting(const RunShape&, const RunShape&) {
   return R"(BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True))";
 }
 
+bool has_whole_weights(const Situation& situation, const RunShape& run) {
+  return has_wide_base(situation, run) && run.quantisation == Quantisation::none;
+}
+void use_eight_bit_base(const Situation&, RunShape& run) { run.quantisation = Quantisation::eight_bit; }
+std::string eight_bit_base_setting(const RunShape&, const RunShape&) { return "BitsAndBytesConfig(load_in_8bit=True)"; }
+
+bool has_whole_cache(const Situation&, const RunShape& run) {
+  return run.work == RunKind::generation && run.cache == Quantisation::none;
+}
+void use_eight_bit_cache(const Situation&, RunShape& run) { run.cache = Quantisation::eight_bit; }
+std::string eight_bit_cache_setting(const RunShape&, const RunShape&) { return "--kv-cache-dtype fp8"; }
+
 bool has_sequence(const Situation&, const RunShape& run) { return run.sequence.value_or(0) > sequence_step; }
 void shorten(const Situation& situation, RunShape& run) {
+  if (situation.chosen != nullptr) {
+    run.sequence = situation.chosen->sequence;
+    return;
+  }
   const i64 steps = (*run.sequence - 1) / sequence_step;
   run.sequence = sequence_step * find_largest(1, steps, [&](i64 step) {
                    RunShape shorter = run;
@@ -176,7 +200,7 @@ std::string sequence_setting(const RunShape&, const RunShape& run) {
 }
 
 /// In the order in which to make them. Changes that search for the largest value come after those without one.
-constexpr std::array<PlanChange, 14> candidates = {{
+constexpr std::array<PlanChange, 16> candidates = {{
     {"flash_attention", "Use SDPA or FlashAttention", 0, 1, keeps_scores, use_flash, flash_setting},
     {"chunked_loss", "Compute head and loss part by part", 0, 1, keeps_logits, use_chunks, chunks_setting},
     {"fused_step", "Use the fused optimizer", 0, 0, has_fused_step, use_fused_step, fused_setting},
@@ -192,6 +216,10 @@ constexpr std::array<PlanChange, 14> candidates = {{
     {"eight_bit_states", "Keep the optimizer's states in 8 bits", 0, 1, is_adam, use_eight_bits, eight_bits_setting},
     {"adapters", "Train LoRA adapters only", 0, 2, trains_all, use_adapters, adapters_setting},
     {"four_bit_base", "Keep the frozen weights in 4 bits", 2, 2, has_wide_base, use_four_bits, four_bits_setting},
+    {"eight_bit_base", "Keep the frozen weights in 8 bits", 2, 1, has_whole_weights, use_eight_bit_base,
+     eight_bit_base_setting},
+    {"eight_bit_cache", "Keep the KV cache in 8 bits", 0, 1, has_whole_cache, use_eight_bit_cache,
+     eight_bit_cache_setting},
     {"batch", "Smaller micro-batches", 1, 1, has_batch, shrink_batch, batch_setting},
     {"sequence", "Shorter sequences", 0, 3, has_sequence, shorten, sequence_setting},
 }};
@@ -221,7 +249,8 @@ unsigned find_applicable(const Situation& situation, RunShape run, int max_risk)
 }
 
 /// Price, number of changes, position in the table. Smaller is better.
-std::tuple<int, int, unsigned> price(unsigned set) {
+using Price = std::tuple<int, int, unsigned>;
+Price price_of(unsigned set) {
   int sum = 0;
   for (unsigned i = 0; i < candidates.size(); ++i)
     if (set >> i & 1U) sum += 1 + candidates.at(i).cost + candidates.at(i).risk;
@@ -229,30 +258,43 @@ std::tuple<int, int, unsigned> price(unsigned set) {
 }
 
 /// Every set of changes up to a risk class, the cheapest first.
-std::vector<unsigned> sets_by_price(int max_risk) {
+std::vector<Price> sets_by_price(int max_risk) {
   unsigned too_risky = 0;
   for (unsigned i = 0; i < candidates.size(); ++i)
     if (candidates.at(i).risk > max_risk) too_risky |= 1U << i;
-  std::vector<unsigned> sets;
+  std::vector<Price> sets;
   for (unsigned set = 1; set < 1U << candidates.size(); ++set)
-    if ((set & too_risky) == 0) sets.push_back(set);
-  std::sort(sets.begin(), sets.end(), [](unsigned a, unsigned b) { return price(a) < price(b); });
+    if ((set & too_risky) == 0) sets.push_back(price_of(set));
+  std::sort(sets.begin(), sets.end());
   return sets;
 }
 
+/// The changes of a set in an order in which each saves something. A change of what only the forward pass needs saves
+/// nothing while the optimizer's step needs more, so it comes behind the change that makes the step smaller. A change
+/// that never saves anything is left out.
 Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
+  RunShape chosen = run;
+  for (unsigned i = 0; i < candidates.size(); ++i)
+    if (set >> i & 1U) candidates.at(i).apply(situation, chosen);
+  const Situation known{situation.model, situation.capacity, &chosen};
   Plan plan;
   plan.budget = compute_budget(situation.model, run);
-  for (unsigned i = 0; i < candidates.size(); ++i) {
-    if ((set >> i & 1U) == 0) continue;
+  for (unsigned i = 0; i < candidates.size();) {
     const PlanChange& candidate = candidates.at(i);
-    const RunShape before = run;
-    candidate.apply(situation, run);
-    const i64 peak_before = plan.budget.total.count;
-    plan.budget = compute_budget(situation.model, run);
-    const i64 peak = plan.budget.total.count;
-    plan.changes.push_back({candidate.id, candidate.title, candidate.setting(before, run), candidate.cost,
-                            candidate.risk, peak_before - peak, peak});
+    RunShape after = run;
+    if ((set >> i & 1U) != 0 && candidate.applies(known, run)) candidate.apply(known, after);
+    Budget budget = compute_budget(situation.model, after);
+    const i64 saves = plan.budget.total.count - budget.total.count;
+    if (saves <= 0) {
+      ++i;
+      continue;
+    }
+    plan.budget = std::move(budget);
+    plan.changes.push_back({candidate.id, candidate.title, candidate.setting(run, after), candidate.cost,
+                            candidate.risk, saves, plan.budget.total.count});
+    run = after;
+    set &= ~(1U << i);
+    i = 0;  // what came before may save something now
   }
   plan.fits = fits(plan.budget, situation.capacity);
   return plan;
@@ -288,7 +330,8 @@ std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i
 std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity) {
   if (model.patch > 0) return std::nullopt;  // the images determine the number
   constexpr i64 max_tokens = i64{1} << 27;
-  return find_largest_size(model, run, &RunShape::sequence, &Term::with_sequence, max_tokens, capacity);
+  return find_largest_size(model, run, &RunShape::sequence, &Term::with_sequence, model.positions.value_or(max_tokens),
+                           capacity);
 }
 
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity) {
@@ -311,9 +354,10 @@ Plan compute_plan(const ModelShape& model, const RunShape& run, i64 capacity) {
   };
   for (const int max_risk : max_risks) {
     if (!suffices(find_applicable(situation, run, max_risk))) continue;
-    const std::vector<unsigned> sets = sets_by_price(max_risk);
-    const auto found = std::find_if(sets.begin(), sets.end(), suffices);
-    if (found != sets.end()) return make_plan(situation, run, *found);
+    const std::vector<Price> sets = sets_by_price(max_risk);
+    const auto found =
+        std::find_if(sets.begin(), sets.end(), [&](const Price& price) { return suffices(std::get<unsigned>(price)); });
+    if (found != sets.end()) return make_plan(situation, run, std::get<unsigned>(*found));
   }
   return make_plan(situation, run, find_applicable(situation, run, max_risks.back()));
 }

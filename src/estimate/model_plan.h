@@ -33,7 +33,7 @@ bool fits(const Budget& budget, i64 capacity);
 
 /// The largest micro-batch that fits; 0 if none fits; nullopt if the budget is incomplete or no term depends on it.
 std::optional<i64> largest_batch(const ModelShape& model, const RunShape& run, i64 capacity);
-/// The same for the tokens of a sample, at the current batch.
+/// The same for the tokens of a sample, at the current batch and up to the model's last position.
 std::optional<i64> longest_sequence(const ModelShape& model, const RunShape& run, i64 capacity);
 /// The number of data-parallel ranks with which ZeRO-3 or FSDP alone makes the run fit; nullopt if no number does.
 std::optional<i64> ranks_that_fit(const ModelShape& model, const RunShape& run, i64 capacity);

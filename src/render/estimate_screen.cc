@@ -110,6 +110,35 @@ void add_plan(Page& page, const MemoryEstimate& estimate) {
               fmt::format("Or, with nothing else changed: shard over {} devices (ZeRO-3 or FSDP).", *estimate.ranks));
 }
 
+/// One row of the sweep: its name, and a cell for each length.
+std::string sweep_row(std::string_view name, const std::vector<std::string>& cells) {
+  std::string row = fmt::format("  {:<8}", name);
+  for (const std::string& cell : cells) row += fmt::format("{:>9}", cell);
+  return row;
+}
+
+/// The peaks of all batches and lengths that a screen has room for. A run that does not fit is a dash.
+void add_sweep(Page& page, const MemoryEstimate& estimate) {
+  if (!estimate.sweep) return;
+  const Sweep& sweep = *estimate.sweep;
+  constexpr int name_width = 10, cell_width = 9;
+  const auto room = static_cast<std::size_t>(std::max((page.width() - name_width) / cell_width, 1));
+  const std::size_t shown = std::min(room, sweep.sequences.size()), first = sweep.sequences.size() - shown;
+  const auto row = [&](std::string_view name, auto cell) {
+    std::vector<std::string> cells;
+    for (std::size_t i = first; i < sweep.sequences.size(); ++i) cells.push_back(cell(i));
+    page.line(sweep_row(name, cells));
+  };
+  page.heading("Peak in GiB by batch and tokens of a sample; - does not fit");
+  row("tokens", [&](std::size_t i) { return count_text(sweep.sequences[i]); });
+  for (std::size_t batch = 0; batch < sweep.batches.size(); ++batch)
+    row(count_text(sweep.batches[batch]), [&](std::size_t i) {
+      const SweepPoint& point = sweep.points[batch * sweep.sequences.size() + i];
+      return point.fits ? fmt::format("{:.1f}", to_double(point.peak) / to_double(GiB)) : std::string("-");
+    });
+  row("largest", [&](std::size_t i) { return count_text(sweep.largest[i]); });
+}
+
 std::string outcome_words(const Page& page, std::string_view outcome) {
   if (outcome == "fits") return page.paint.good("FITS");
   if (outcome == "probably_fits") return page.paint.good("PROBABLY FITS");
@@ -168,6 +197,7 @@ std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions&
   add_formulas(page, estimate);
   add_missing(page, estimate);
   add_plan(page, estimate);
+  add_sweep(page, estimate);
   add_verdict(page, estimate);
   return page.str();
 }

@@ -38,6 +38,19 @@ void fields(auto& field, Is<Plan> auto& of) {
   field("changes", of.changes);
 }
 
+void fields(auto& field, Is<SweepPoint> auto& of) {
+  field("batch", of.batch);
+  field("sequence", of.sequence);
+  field("peak_bytes", of.peak);
+  field("fits", of.fits);
+}
+
+void fields(auto& field, Is<Sweep> auto& of) {
+  field("sequences", of.sequences);
+  field("largest_batches", of.largest);
+  field("points", of.points);
+}
+
 void fields(auto& field, Is<MemoryEstimate> auto& of) {
   std::optional<i64> margin;
   if (of.capacity) margin = compute_margin(*of.capacity);
@@ -45,6 +58,9 @@ void fields(auto& field, Is<MemoryEstimate> auto& of) {
     tool.constant("name", "oomdoctor");
     tool("version", version);
   });
+  field("model", of.model);
+  field("parameters", of.parameters);
+  field("active_parameters", of.active_parameters);
   field("outcome", judge_outcome(of));
   field("capacity_bytes", of.capacity);
   field("margin_bytes", margin);
@@ -61,6 +77,7 @@ void fields(auto& field, Is<MemoryEstimate> auto& of) {
   field("longest_sequence", of.longest_sequence);
   field("plan", of.plan);
   field("ranks_with_zero_3", of.ranks);
+  field("sweep", of.sweep);
 }
 
 }  // namespace oomdoctor

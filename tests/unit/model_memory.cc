@@ -4,6 +4,7 @@
 
 #include "catch.h"
 #include "estimate/model_plan.h"
+#include "estimate/sweep.h"
 
 using namespace oomdoctor;
 
@@ -46,6 +47,37 @@ ModelShape classic(i64 layers, i64 hidden, i64 heads) {
   return model;
 }
 
+/// Mixtral-8x7B: eight experts, two of them for each token.
+ModelShape mixtral() {
+  ModelShape model = llama_3_8b();
+  model.vocabulary = 32000;
+  model.experts = Experts{8, 2, 14336, 0, 0};
+  return model;
+}
+
+/// Latent attention of DeepSeek's sizes in one layer.
+ModelShape latent() {
+  ModelShape model;
+  model.layers = 1;
+  model.hidden = 7168;
+  model.heads = 128;
+  model.intermediate = 18432;
+  model.vocabulary = 129280;
+  model.gated = true;
+  model.latent = LatentAttention{512, 64, 1536, 128, 128};
+  return model;
+}
+
+/// Whisper-large's sizes: 32 layers in the encoder and 32 in the decoder, 1500 tokens in the encoder.
+ModelShape whisper() {
+  ModelShape model = classic(32, 1280, 20);
+  model.intermediate = 5120;
+  model.vocabulary = 51865;
+  model.tied_embeddings = true;
+  model.encoder = EncoderShape{32, 5120, 1500};
+  return model;
+}
+
 RunShape training(i64 batch, i64 sequence) {
   RunShape run;
   run.batch = batch;
@@ -77,6 +109,85 @@ double states_gib(const ModelShape& model, const RunShape& run) {
 Approx near(double value) { return Approx(value).epsilon(0.002); }
 
 }  // namespace
+
+TEST_CASE("experts count as parameters, and the active ones for each token", "[model_memory]") {
+  // 8 × 3 × 4096 × 14336 of experts, 8 × 4096 of the router, attention and norms in each of 32 layers, and two tables
+  CHECK(count_parameters(mixtral()) == 46'702'792'704);
+  CHECK(count_active_parameters(mixtral()) == i64{46'702'792'704} - i64{32} * 6 * 3 * 4096 * 14336);
+  CHECK(count_active_parameters(llama_3_8b()) == 8'030'261'248);
+  ModelShape late = mixtral();
+  late.experts->dense_layers = 32;
+  late.vocabulary = 128256;
+  CHECK(count_parameters(late) == 8'030'261'248);
+  // Query, key, value and output; router; three matrices of each expert
+  CHECK(adapter_parameters(mixtral(), 1, AdapterTargets::all_linear) ==
+        32 * (2 * 8192 + 2 * 5120 + 4096 + 8 + 8 * 3 * (4096 + 14336)));
+  CHECK(adapter_parameters(mixtral(), 1, AdapterTargets::query_and_value) == 32 * (8192 + 5120));
+}
+
+TEST_CASE("a token keeps the activations of its experts only", "[model_memory]") {
+  ModelShape model = mixtral();
+  model.layers = 1;
+  // 24 bytes of the rest, 8 for each hidden size of two experts' widths, 4 for the copy and the result of each
+  CHECK(gib(compute_budget(model, training(1, 32768)), "activations") == near((24 + 8 * 7 + 8) * 0.125));
+  model.experts->shared_width = 4096;
+  CHECK(gib(compute_budget(model, training(1, 32768)), "activations") == near((24 + 8 * 8 + 8) * 0.125));
+  model.layers = 2;
+  model.experts->shared_width = 0;
+  model.experts->dense_layers = 1;
+  CHECK(gib(compute_budget(model, training(1, 32768)), "activations") == near((88 + 52) * 0.125));
+}
+
+TEST_CASE("latent attention has short vectors, and keys and values of all heads", "[model_memory]") {
+  const double hidden = 7168, heads = 128;
+  const double attention = hidden * 1536 + 1536 * heads * 192 + hidden * 576 + 512 * heads * 256 + heads * 128 * hidden;
+  CHECK(static_cast<double>(*count_parameters(latent())) ==
+        Approx(attention + 3 * hidden * 18432 + 2 * 129280 * hidden + 3 * hidden));
+  const double of_heads = 2 * heads * (2 * 192 + 2 * 128 + 256) / hidden, of_vectors = 8 * (1536 + 512 + 64) / hidden;
+  const double layer = 16 + of_heads + of_vectors + 8 * 18432 / hidden;
+  CHECK(gib(compute_budget(latent(), training(1, 4096)), "activations") == near(layer * 4096 * hidden / GiB));
+  RunShape run = training(1, 4096);
+  run.work = RunKind::generation;
+  CHECK(find(compute_budget(latent(), run), "key_value_cache")->bytes.count == 2 * 128 * (192 + 128) * 4096);
+}
+
+TEST_CASE("an encoder-decoder counts both halves", "[model_memory]") {
+  // 20 numbers of the hidden size squared: 4 + 8 in the encoder's layer, 2 × 4 + 8 in the decoder's
+  CHECK(static_cast<double>(*count_parameters(whisper())) ==
+        Approx(32 * 28 * 1280.0 * 1280 + 51865 * 1280).epsilon(0.001));
+  const Budget budget = compute_budget(whisper(), training(8, 448));
+  CHECK(gib(budget, "encoder_activations") == near(34.0 * 8 * 1500 * 1280 * 32 / GiB));
+  CHECK(gib(budget, "activations") == near(43.0 * 8 * 448 * 1280 * 32 / GiB));  // and norm, input, mask, query, output
+  CHECK(gib(budget, "attended") == near(4.0 * 8 * 1500 * 1280 * 32 / GiB));
+  CHECK_FALSE(find(budget, "encoder_activations")->with_sequence);
+  CHECK(budget.missing.empty());
+
+  RunShape run = training(8, 448);
+  run.attention = Attention::stored;
+  CHECK(gib(compute_budget(whisper(), run), "scores") ==
+        near(5.0 * 8 * 20 * 32 * (448 * 448 + 448 * 1500 + 1500 * 1500) / GiB));
+  run.work = RunKind::generation;
+  CHECK(find(compute_budget(whisper(), run), "key_value_cache")->bytes.count ==
+        i64{2} * 2 * 32 * 1280 * 8 * (448 + 1500));
+
+  ModelShape text = whisper();  // its tokens are those of the run
+  text.encoder->tokens = 0;
+  CHECK(gib(compute_budget(text, training(8, 448)), "encoder_activations") == near(34.0 * 8 * 448 * 1280 * 32 / GiB));
+  run = training(8, 448);
+  run.source = 1000;
+  CHECK(gib(compute_budget(text, run), "encoder_activations") == near(34.0 * 8 * 1000 * 1280 * 32 / GiB));
+  run.pipeline_parallel = 2;
+  CHECK_FALSE(compute_budget(text, run).missing.empty());
+}
+
+TEST_CASE("a cache of fewer bits", "[model_memory]") {
+  RunShape run = training(1, 4096);
+  run.work = RunKind::generation;
+  run.cache = Quantisation::eight_bit;
+  CHECK(gib(compute_budget(llama_2_7b(), run), "key_value_cache") == near(1.0));
+  run.cache = Quantisation::four_bit;
+  CHECK(gib(compute_budget(llama_2_7b(), run), "key_value_cache") == near(4.5 / 8));
+}
 
 TEST_CASE("the parameter count follows from the sizes", "[model_memory]") {
   CHECK(count_parameters(llama_2_7b()) == 6'738'415'616);
@@ -210,6 +321,11 @@ TEST_CASE("offloading moves states to the host", "[model_memory]") {
   run.offload_parameters = true;
   CHECK(states_gib(of_parameters(2'851'000'000), run) == 0);
   CHECK(compute_budget(of_parameters(2'851'000'000), run).host->bytes.count == i64{2'851'000'000} * 27);
+  // Frozen parameters have no states.
+  run.adapter_rank = 16;
+  CHECK(compute_budget(llama_2_7b(), run).host->bytes.count == i64{39'976'960} * 27 + i64{6'738'415'616} * 3);
+  run.offload_parameters = false;
+  CHECK(compute_budget(llama_2_7b(), run).host->bytes.count == i64{39'976'960} * 24);
 }
 
 TEST_CASE("activations of a layer follow Korthikanti's table", "[model_memory]") {
@@ -417,6 +533,58 @@ TEST_CASE("a plan is the smallest set of changes, and its savings add up", "[mod
   }
   CHECK(peak == plan.budget.total.count);
   CHECK(fits(plan.budget, card));
+}
+
+TEST_CASE("each change of a plan saves something", "[model_plan]") {
+  // With one pass to a step, gradients replace activations: a small batch has its peak in the optimizer's step, where
+  // activations and logits do not count.
+  for (const ModelShape& model : {llama_3_8b(), mixtral(), whisper(), latent(), classic(48, 1600, 25)})
+    for (const i64 batch : {1, 4, 64})
+      for (const Optimizer optimizer : {Optimizer::adam, Optimizer::lion, Optimizer::adafactor})
+        for (const i64 capacity : {1, 4, 12, 24, 80, 192}) {
+          RunShape run = training(batch, 448);
+          run.accumulation = 1;
+          run.optimizer = optimizer;
+          const Plan plan = compute_plan(model, run, capacity * GiB);
+          i64 peak = compute_budget(model, run).total.count;
+          for (const PlannedChange& change : plan.changes) {
+            CHECK(change.saves > 0);
+            peak -= change.saves;
+            CHECK(change.peak == peak);
+          }
+          CHECK(plan.budget.total.count == peak);
+        }
+}
+
+TEST_CASE("the longest sequence ends at the model's last position", "[model_plan]") {
+  ModelShape model = classic(12, 768, 12);
+  const auto longest = longest_sequence(model, training(1, 128), 80 * GiB);
+  REQUIRE(longest);
+  CHECK(*longest > 1024);
+  model.positions = 1024;
+  CHECK(longest_sequence(model, training(1, 128), 80 * GiB) == 1024);
+}
+
+TEST_CASE("a sweep has the peaks of its runs, and ends where nothing fits", "[model_plan]") {
+  RunShape run = training(1, 128);
+  run.optimizer = Optimizer::adam_8bit;
+  run.checkpointing = Checkpointing::full;
+  const i64 card = 80 * GiB;
+  const auto sweep = compute_sweep(llama_3_8b(), run, card);
+  REQUIRE(sweep);
+  REQUIRE(sweep->points.size() == sweep->batches.size() * sweep->sequences.size());
+  for (const SweepPoint& point : sweep->points) {
+    run.batch = point.batch;
+    run.sequence = point.sequence;
+    const Budget budget = compute_budget(llama_3_8b(), run);
+    CHECK(point.peak == budget.total.count);
+    CHECK(point.fits == fits(budget, card));
+  }
+  CHECK(sweep->points.front().fits);
+  CHECK_FALSE(sweep->points.back().fits);
+  CHECK(std::is_sorted(sweep->largest.rbegin(), sweep->largest.rend()));
+  CHECK(sweep->largest.back() == 0);
+  CHECK_FALSE(compute_sweep(of_parameters(7'000'000'000), run, card));
 }
 
 TEST_CASE("each change is a plan where nothing cheaper applies", "[model_plan]") {

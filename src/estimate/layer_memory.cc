@@ -1,0 +1,87 @@
+// A layer has blocks: attention, MLP and, behind an encoder, a second attention. Each block keeps its norm and the
+// input of its linear layers, which tensor parallelism does not divide, and what the linear layers put out, which it
+// divides.
+#include "estimate/layer_memory.h"
+
+#include <algorithm>
+
+#include "estimate/model_memory_constants.h"
+
+namespace oomdoctor {
+namespace {
+
+using namespace model_memory;
+
+class LayerCounter {
+ public:
+  LayerCounter(const ModelShape& model, const LayerSplit& split)
+      : model_(model),
+        split_(split),
+        layer_(model.gated ? gated_layer : classic_layer),
+        hidden_(std::max(to_double(model.hidden.value_or(1)), 1.0)) {}
+
+  LayerMemory count() const {
+    LayerMemory memory;
+    const double attention = blocks(model_.encoder ? 2 : 1) + self_attention() + attend_half();
+    memory.dense = attention + blocks(1) + mlp(width_of(model_.intermediate));
+    memory.average = memory.dense;
+    if (const auto& experts = model_.experts) {
+      const double layers = std::max(to_double(model_.layers.value_or(0)), 1.0);
+      const double dense = std::min(to_double(experts->dense_layers), layers);
+      memory.sparse = attention + blocks(1) + mixture(*experts);
+      memory.average = (dense * memory.dense + (layers - dense) * memory.sparse) / layers;
+    }
+    if (model_.encoder) {
+      memory.encoder = blocks(2) + self_attention() + mlp(width_of(model_.encoder->intermediate));
+      memory.attended = divided(layer_.split / 2);  // its key and value
+    }
+    return memory;
+  }
+
+ private:
+  double divided(double bytes) const { return bytes * split_.precision / split_.tensor; }
+
+  /// What tensor parallelism does not divide, of some of the two blocks of a layer.
+  double blocks(double number) const {
+    const double shared = (layer_.shared - layer_.fixed) * split_.precision + layer_.fixed;
+    return number * shared / layer_blocks / (split_.sequence_parallel ? split_.tensor : 1);
+  }
+
+  double self_attention() const {
+    if (!model_.latent) return divided(layer_.split);
+    const LatentAttention& latent = *model_.latent;
+    const double heads = to_double(model_.heads.value_or(0)), key = to_double(latent.key_size),
+                 value = to_double(latent.value_size), rotary = to_double(latent.rotary);
+    // Query and key, value and output, and the tensor that key and value are parts of.
+    const double of_heads = heads * (2 * (key + rotary) + 2 * value + key + value);
+    const double of_vectors = to_double(latent.query_rank + latent.latent) + rotary;
+    return divided(sixteen_bit * of_heads / hidden_) + latent_vector * of_vectors / hidden_ * split_.precision;
+  }
+
+  /// Query and output of the attention to an encoder.
+  double attend_half() const { return model_.encoder ? divided(layer_.split / 2) : 0; }
+
+  double width_of(const std::optional<i64>& intermediate) const {
+    return intermediate ? to_double(*intermediate) / hidden_ : classic_width;
+  }
+  double mlp(double width) const { return divided(layer_.split_per_width * width); }
+
+  double mixture(const Experts& experts) const {
+    const double active = to_double(experts.active);
+    const double width = active * to_double(experts.width) + to_double(experts.shared_width);
+    return mlp(width / hidden_) + routed * active * split_.precision;
+  }
+
+  const ModelShape& model_;
+  const LayerSplit& split_;
+  const LayerBytes& layer_;
+  double hidden_;
+};
+
+}  // namespace
+
+LayerMemory compute_layer_memory(const ModelShape& model, const LayerSplit& split) {
+  return LayerCounter(model, split).count();
+}
+
+}  // namespace oomdoctor
