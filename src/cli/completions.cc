@@ -13,11 +13,12 @@ namespace oomdoctor::cli {
 namespace {
 
 /// The values that an option's argument accepts.
-enum class ArgumentKind { choices, file, folder, report, anything };
+enum class ArgumentKind { choices, file, folder, report, model, anything };
 
 ArgumentKind find_kind(const CommandSpec& command, const OptionSpec& option) {
   if (!choices_of(command, option).empty()) return ArgumentKind::choices;
   if (option.argument == "FILE") return ArgumentKind::file;
+  if (option.argument == "MODEL") return ArgumentKind::model;
   if (option.argument == "DIR") return ArgumentKind::folder;
   return option.argument == "FORMAT=PATH" ? ArgumentKind::report : ArgumentKind::anything;
 }
@@ -53,9 +54,16 @@ std::string command_words() {
   return words + "help --help --version";
 }
 
-constexpr std::string_view list_ids =
-    "for kind in causes fixes myths facts; do oomdoctor list \"$kind\" --format markdown; done 2>/dev/null |\n"
-    "    sed -n 's/^| `\\([^`]*\\)`.*/\\1/p'";
+/// Prints the first column of lists.
+std::string list_first_column(std::string_view kinds) {
+  return fmt::format(
+      "for kind in {}; do oomdoctor list \"$kind\" --format markdown; done 2>/dev/null |\n"
+      "    sed -n 's/^| `\\([^`]*\\)`.*/\\1/p'",
+      kinds);
+}
+
+std::string list_ids() { return list_first_column("causes fixes myths facts"); }
+std::string list_models() { return list_first_column("models"); }
 
 // --- bash ---
 
@@ -78,6 +86,9 @@ std::string bash_branches(const CommandSpec& command) {
       case ArgumentKind::report:
         text += fmt::format("{} words='{}' ;;\n", label, report_words(command));
         break;
+      case ArgumentKind::model:
+        text += fmt::format("{} words=$(_oomdoctor_models) ;;\n", label);
+        break;
       case ArgumentKind::anything:
         text += fmt::format("{} ;;\n", label);
     }
@@ -90,8 +101,9 @@ std::string bash_branches(const CommandSpec& command) {
 
 std::string bash_script() {
   std::string text = fmt::format(
-      "# bash completion of oomdoctor, made by: oomdoctor completions bash\n\n_oomdoctor_ids() {{\n  {}\n}}\n\n",
-      list_ids);
+      "# bash completion of oomdoctor, made by: oomdoctor completions bash\n\n_oomdoctor_ids() {{\n  {}\n}}\n\n"
+      "_oomdoctor_models() {{\n  {}\n}}\n\n",
+      list_ids(), list_models());
   // bash splits "--format=json" into three words.
   text +=
       "_oomdoctor() {\n"
@@ -155,6 +167,9 @@ std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
     case ArgumentKind::report:
       spec += ": _oomdoctor_output " + report_words(command);
       break;
+    case ArgumentKind::model:
+      spec += ":_oomdoctor_models";
+      break;
     case ArgumentKind::anything:
       spec += option.argument.empty() ? "" : ": ";
   }
@@ -166,9 +181,10 @@ std::string zsh_script() {
   std::string text = fmt::format(
       "#compdef oomdoctor\n# zsh completion of oomdoctor, made by: oomdoctor completions zsh\n\n"
       "_oomdoctor_ids() {{\n  local -a ids=(${{(f)\"$({})\"}})\n  compadd -a ids\n}}\n\n"
+      "_oomdoctor_models() {{\n  local -a models=(${{(f)\"$({})\"}})\n  compadd -a models\n}}\n\n"
       "_oomdoctor_output() {{\n  if compset -P '*='; then _files; else compadd -S '' -- \"$@\"; fi\n}}\n\n"
       "_oomdoctor() {{\n  local -a commands=(\n",
-      list_ids);
+      list_ids(), list_models());
   for (const CommandSpec& command : command_table())
     text += fmt::format("    {}\n",
                         zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.description, ":\\", "\\"))));
@@ -212,6 +228,9 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
     case ArgumentKind::report:
       line += fmt::format(" -r -F -a {}", fish_quoted(report_words(command)));
       break;
+    case ArgumentKind::model:
+      line += " -x -a '(__oomdoctor_models)'";
+      break;
     case ArgumentKind::anything:
       line += option.argument.empty() ? "" : " -x";
   }
@@ -221,11 +240,12 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
 std::string fish_script() {
   std::string text = fmt::format(
       "# fish completion of oomdoctor, made by: oomdoctor completions fish\n\n"
-      "function __oomdoctor_ids\n  sh -c {}\nend\n\ncomplete -c oomdoctor -f\n"
+      "function __oomdoctor_ids\n  sh -c {}\nend\n\nfunction __oomdoctor_models\n  sh -c {}\nend\n\n"
+      "complete -c oomdoctor -f\n"
       "complete -c oomdoctor -n __fish_use_subcommand -l help -s h -d 'list all commands'\n"
       "complete -c oomdoctor -n __fish_use_subcommand -a help -d 'explain a command'\n"
       "complete -c oomdoctor -n __fish_use_subcommand -l version -d 'print the version'\n",
-      fish_quoted(list_ids));
+      fish_quoted(list_ids()), fish_quoted(list_models()));
   for (const CommandSpec& command : command_table()) {
     for (const char* condition : {"__fish_use_subcommand", "'__fish_seen_subcommand_from help'"})
       text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", condition, command.name,

@@ -15,6 +15,7 @@
 #include "cli/estimate_words.h"
 #include "cli/gpu_option.h"
 #include "cli/model_config.h"
+#include "cli/published_models.h"
 #include "estimate/model_plan.h"
 #include "estimate/size_limits.h"
 #include "report/words.h"
@@ -281,10 +282,16 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
   }
 }
 
-/// The model of --config; an empty one without it.
+/// The model of --model or --config; an empty one without both.
 ModelConfig find_config(const Arguments& arguments) {
-  const auto path = arguments.value("config");
-  return path ? read_model_config(*path) : ModelConfig{};
+  const auto typed = arguments.value("model"), path = arguments.value("config");
+  if (typed && path) throw Error("--model and --config both describe the model", "", "give one of them");
+  if (path) return read_model_config(*path);
+  if (!typed) return {};
+  const PublishedModel& published = find_published_model(*typed);
+  ModelConfig config = interpret_config(published.config);
+  config.name = published.name;
+  return config;
 }
 
 void read_card(const Arguments& arguments, MemoryEstimate& estimate) {
@@ -318,7 +325,8 @@ void note_latent_cache(EstimateRequest& request) {
 const std::vector<OptionGroup>& estimate_option_groups() {
   static const std::vector<OptionGroup> groups = {
       {"The model",
-       {{"config", 0, "FILE", "config.json of a Hugging Face model; an option beside a model has the last word"},
+       {{"model", 0, "MODEL", "a published model, as oomdoctor list models has it"},
+        {"config", 0, "FILE", "config.json of a Hugging Face model; an option beside a model has the last word"},
         {"params", 0, "N", "parameters: 7B, 6.74e9; else counted from the sizes"}},
        {{"layers", 0, "N", "layers of the decoder"},
         {"hidden", 0, "N", "hidden size"},
@@ -370,7 +378,7 @@ const std::vector<OptionGroup>& estimate_option_groups() {
   return groups;
 }
 
-// --config comes first, so that other options override it. The batch is chosen last, because it
+// The named model or --config comes first, so that other options override it. The batch is chosen last, because it
 // depends on everything else.
 EstimateRequest parse_estimate_request(const Arguments& arguments) {
   if (!arguments.words.empty())
@@ -392,7 +400,7 @@ EstimateRequest parse_estimate_request(const Arguments& arguments) {
   if (samples) split_samples(*samples, request.run);
   request.said.assumed = assume(request.model, request.run);
   if (free_batch) grow_batch(*request.said.capacity, request.model, request.run);
-  request.said.model = model_words(request.model);
+  request.said.model = (config.name.empty() ? "" : config.name + ": ") + model_words(request.model);
   request.said.run = run_words(request.model, request.run);
   request.said.parameters = count_parameters(request.model);
   if (request.model.experts) request.said.active_parameters = count_active_parameters(request.model);

@@ -3,9 +3,12 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/estimate_words.h"
 #include "cli/formats.h"
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
+#include "cli/model_config.h"
+#include "cli/published_models.h"
 #include "parse/user_formats.h"
 #include "render/layout.h"
 #include "report/escape.h"
@@ -34,8 +37,16 @@ std::vector<ListRow> fact_rows() {
   return rows;
 }
 
+std::vector<ListRow> model_rows() {
+  std::vector<ListRow> rows;
+  for (const PublishedModel& model : published_models())
+    rows.push_back({model.name, model_words(interpret_config(model.config).shape)});
+  return rows;
+}
+
 std::vector<ListRow> rows_for(const Arguments& arguments) {
   const std::string& kind = arguments.words.front();
+  if (kind == "models") return model_rows();
   if (kind == "facts") return fact_rows();
   const RulePack rules = load_rules(arguments);
   if (kind == "causes") return list_rows(rules.causes());

@@ -142,7 +142,7 @@ void note_irregular(ModelConfig& read) {
 }  // namespace
 
 ModelConfig interpret_config(const ConfigFields& config) {
-  ModelConfig read{read_shape(config), 0, {}};
+  ModelConfig read{{}, read_shape(config), 0, {}};
   ModelShape& shape = read.shape;
   const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});
   if (side && patch && !shape.vocabulary) {

@@ -11,6 +11,7 @@ namespace oomdoctor::cli {
 
 /// The sizes of a model, as far as its config.json determines them.
 struct ModelConfig {
+  std::string name;  ///< of a published model; "" for a file
   ModelShape shape;
   i64 image_tokens = 0;            ///< tokens of one image, for a vision-only model; 0 for others
   std::vector<std::string> notes;  ///< parts of the model that the shape leaves out

@@ -170,7 +170,7 @@ const std::vector<CommandSpec>& command_table() {
        {},
        run_watch},
       {"estimate",
-       "[--config FILE] ...",
+       "[--model MODEL|--config FILE] ...",
        "estimate the memory of a run before it starts",
        "Computes weights, gradients, optimizer states, activations, logits and caches of a model from its sizes. "
        "Reports whether they fit the GPU with a 5% margin, and what to change if they do not. Exit status: 0 it fits "
@@ -198,11 +198,11 @@ const std::vector<CommandSpec>& command_table() {
        {},
        run_explain},
       {"list",
-       "causes|fixes|myths|facts|formats",
-       "list the causes, fixes, myths, facts or formats",
+       "causes|fixes|myths|facts|formats|models",
+       "list the causes, fixes, myths, facts or formats; or the models of estimate",
        "",
        {"format", "rules", "format-file", "color", "width", "help"},
-       {"causes", "fixes", "myths", "facts", "formats"},
+       {"causes", "fixes", "myths", "facts", "formats", "models"},
        run_list,
        {"terminal", "markdown"}},
       {"schema",

@@ -62,6 +62,8 @@ class TomlTable {
   std::vector<std::string> texts(std::string_view key);
   std::vector<TomlTable> tables(std::string_view key);
   std::optional<TomlTable> table(std::string_view key);
+  /// All keys and values, for a table whose keys are data.
+  const TomlNode::TableEntries& entries() const { return std::get<TomlNode::TableEntries>(node_->value); }
 
   /// Throws Error for a key that no getter asked for; call it last. `otherwise` is its help if no known key is similar.
   void finish(const std::string& otherwise) const;

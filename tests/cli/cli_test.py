@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import unittest
 
 import published_models
@@ -29,7 +30,8 @@ except ImportError:
     jsonschema = None
 
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
-OWN = pathlib.Path(__file__).resolve().parents[2] / "docs" / "own_formats"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OWN = ROOT / "docs" / "own_formats"
 _FORMAT_ROW = re.compile(r"  \S+/\S+  ")
 APPROVED = pathlib.Path(__file__).resolve().parent.parent / "approved"
 
@@ -204,9 +206,9 @@ class Messages(Case):
 
     def test_words(self):
         self.assert_refused(["list"], "list needs an argument",
-                "choose one of: causes, fixes, myths, facts, formats")
+                "choose one of: causes, fixes, myths, facts, formats, models")
         self.assert_refused(["list", "cuases"], "list does not know 'cuases'",
-                            "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats")
+                            "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats, models")
         self.assert_refused(["list", "fixes", "x"], "list takes one argument; 'x' is one too many")
         self.assert_refused(["schema", "reprot"], "schema does not know 'reprot'",
                 "did you mean 'report'? choose one of: report, jsonl, partial, comparison, survey, survey-totals")
@@ -966,8 +968,104 @@ class Estimate(Case):
         self.assertGreaterEqual(len(published_models.PUBLISHED), 40)
         for name, (total, fields) in published_models.PUBLISHED.items():
             (self.folder / "config.json").write_text(json.dumps(fields))
-            words = ["--config", "config.json", "--task", "generate", "--precision", "bf16", "--batch", "1", "--seq", "128"]
+            words = ["--config", "config.json", "--task", "generate", "--precision", "bf16", "--batch", "1"]
             self.assertEqual(self.terms(*words)["weights"], 2 * total, name)
+
+    def test_models_by_name_have_their_published_parameters(self):
+        with open(ROOT / "src/cli/published_models.toml", "rb") as file:
+            rows = tomllib.load(file)["model"]
+        self.assertGreaterEqual(len(rows), 150)
+        for row in rows:
+            with self.subTest(model=row["name"]):
+                done = self.estimate("--model", row["name"])
+                self.assertTrue(done["model"].startswith(row["name"] + ": "))
+                self.assertAlmostEqual(done["parameters"] / row["parameters"], 1, delta=0.01)
+                self.assertLessEqual({term["label"] for term in done["missing"]},
+                                     {"activations", "decoder's activations", "encoder's activations",
+                                      "keys and values of the encoder", "attention scores", "logits and loss"})
+
+    def test_a_model_has_the_names_that_people_use(self):
+        for name, typed in {
+                "Llama-3-8B": ("llama-3-8b", "meta-llama/Meta-Llama-3-8B-Instruct", "Llama 3 8B", "llama3:8b", "LLAMA_3_8B"),
+                "Llama-3.1-70B": ("llama 3.1 70b instruct", "meta-llama/Llama-3.1-70B"),
+                "Llama-2-7B": ("llama2-7b", "meta-llama/Llama-2-7b-chat-hf", "lmsys/vicuna-7b-v1.5"),
+                "Mistral-7B": ("mistral-7b", "mistralai/Mistral-7B-Instruct-v0.2"), "vit-huge-14": ("ViT-H/14", "vit-h-14"),
+                "DeepSeek-V3": ("deepseek-v3", "deepseek-ai/DeepSeek-R1"), "bert-large": ("bert-large-uncased",)}.items():
+            for each in typed:
+                self.assertTrue(self.estimate("--model", each)["model"].startswith(name + ": "), each)
+        for typed, near in (("llama-3", "did you mean Llama-3-8B or Llama-3-70B?"), ("falcon", "did you mean falcon-7b or falcon-40b?"),
+                            ("Qwen/Qwen2.5-7B-Instruct-AWQ", "did you mean Qwen2.5-7B?"), ("mixtrall-8x7b", "did you mean Mixtral-8x7B?"),
+                            ("stable-diffusion-xl", "oomdoctor list models prints the known ones; for any other: --config config.json")):
+            self.assert_refused(["estimate", "--model", typed], f"unknown model '{typed}' in --model", near)
+        self.assertIn("Mixtral-8x7B", run("list", "models").stdout)
+
+    def test_a_mixture_of_experts_is_counted_whole(self):
+        _, fields = published_models.PUBLISHED["Mixtral-8x7B"]
+        (self.folder / "config.json").write_text(json.dumps({**fields, "num_experts_per_tok": 2}))
+        words = ["--seq", "2048", "--card", "A100-80GB"]
+        config, named = self.estimate("--config", "config.json", *words), self.estimate("--model", "mixtral-8x7b", *words)
+        self.assertEqual({**config, "model": ""}, {**named, "model": ""})
+        self.assertEqual((named["parameters"], named["active_parameters"], named["missing"]), (46702792704, 12879925248, []))
+        for change in named["plan"]["changes"]:
+            self.assertGreater(change["saves_bytes"], 0)
+        done = self.run_here("estimate", "--model", "deepseek-v2-lite", "--task", "generate", "--seq", "4096").stdout
+        self.assertIn("the KV cache is that of transformers, with 5,120 numbers per token and layer; vLLM and SGLang keep 576",
+                      " ".join(done.split()))
+
+    def test_an_encoder_decoder_is_counted_whole(self):
+        for name in ("whisper-large-v3", "bart-large", "t5-3b", "nllb-200-600M"):
+            estimate = self.estimate("--model", name, "--seq", "448", "--batch", "8")
+            self.assertEqual(estimate["missing"], [], name)
+            self.assertIn("encoder_activations", {term["id"] for term in estimate["terms"]}, name)
+        _, fields = published_models.PUBLISHED["t5-large"]
+        (self.folder / "config.json").write_text(json.dumps(fields))
+        words = ["--config", "config.json", "--seq", "128", "--batch", "2"]
+        done = self.run_here("estimate", *words, "--source-seq", "1024", "--card", "4090").stdout
+        self.assertIn("2 × 1024 tokens of the encoder and 128 of the decoder in a pass", done)
+        self.assertIn("eager attention", done)
+        self.assertNotIn("sdpa", done)
+        self.assertIn("the longest sequence 448 tokens", " ".join(self.run_here(
+            "estimate", "--model", "whisper-small", "--seq", "448", "--card", "80GiB").stdout.split()))
+        self.assertIn("the model has 448 positions, which is less than the 1024 tokens of a sample", " ".join(self.run_here(
+            "estimate", "--model", "whisper-small", "--seq", "1024").stdout.split()))
+
+    def test_a_sweep_ends_with_the_largest_batch_of_each_length(self):
+        words = ["--model", "llama-3-8b", "--lora-rank", "16", "--seq", "2048", "--card", "A100-80GB", "--sweep"]
+        done = self.estimate(*words)
+        sweep = done["sweep"]
+        largest = dict(zip(sweep["sequences"], sweep["largest_batches"]))
+        self.assertEqual(largest[2048], done["largest_batch"])
+        for point in sweep["points"]:
+            self.assertEqual(point["fits"], point["batch"] <= largest[point["sequence"]])
+        for width in (40, 60, 100):
+            text = self.run_here("estimate", *words, "--width", str(width)).stdout
+            self.assertLessEqual(max(map(len, text.splitlines())), width)
+        self.assertRegex(text, r"(?m)^  tokens .*2,048")
+        self.assertRegex(text, rf"(?m)^  largest .* {done['largest_batch']}\b")
+        short = self.estimate("--model", "whisper-small", "--card", "t4", "--sweep")["sweep"]
+        self.assertEqual(short["sequences"], [128, 256, 448])  # it has 448 positions
+        self.assert_refused(["estimate", "--model", "gpt2", "--sweep"], "--sweep needs a GPU", "name it: --card a100-80g")
+
+    def test_half_a_model_never_fits(self):
+        for fields in ({"text_config": LLAMA, "vision_config": {}, "tie_word_embeddings": False},
+                       {"text_config": LLAMA, "audio_config": {"hidden_size": 64}},
+                       {"model_type": "mamba", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 100},
+                       {"model_type": "dbrx", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 100,
+                        "ffn_config": {"moe_num_experts": 16, "moe_top_k": 4}},
+                       {"model_type": "wav2vec2", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+                        "vocab_size": 32, "conv_dim": [512, 512]}):
+            (self.folder / "config.json").write_text(json.dumps(fields))
+            self.assertEqual(self.estimate("--config", "config.json", "--seq", "128", "--lora-rank", "8", "--card", "80GiB")["outcome"],
+                             "unknown", fields)
+
+    def test_weights_and_cache_of_fewer_bits(self):
+        words = ["--model", "llama-2-7b", "--task", "generate", "--seq", "4096"]
+        whole, eight, four = (self.terms(*words, *bits) for bits in
+                              ([], ["--bits", "8", "--cache-bits", "8"], ["--bits", "4", "--cache-bits", "4"]))
+        self.assertEqual(whole["weights"], 2 * 6738415616)
+        self.assertEqual(eight["weights"], 6738415616 + 262144000)  # the tables stay in 16 bits
+        self.assertEqual(whole["key_value_cache"], 2 * eight["key_value_cache"])
+        self.assertAlmostEqual(four["key_value_cache"] / whole["key_value_cache"], 4.5 / 16, delta=0.001)
 
     def test_a_tower_of_images_is_counted_with_its_model(self):
         _, text = published_models.PUBLISHED["Llama-2-7b"]
@@ -1043,6 +1141,11 @@ class Estimate(Case):
                                ("NVIDIA GeForce RTX 4090", "RTX-4090")):
             self.assertEqual(self.estimate(*words, "--card", printed), self.estimate(*words, "--card", short))
 
+    def test_a_card_may_have_its_size_beside_its_name(self):
+        for typed, size in (("4090", 23.52), ("RTX 4090 24GB", 23.52), ("3080 10 GB", 9.77), ("a100-80g", 79.15), ("a100 80 gb pcie", 79.15),
+                            ("h100 96gb", 96), ("RTX 4090 48GB", 48), ("24GB", 24), ("mi300x", 191.69), ("t4", 14.56)):
+            self.assertEqual(self.estimate("--params", "1B", "--card", typed)["capacity_bytes"], round(size * 2**30), typed)
+
     def test_what_fits_comes_with_its_largest_batch(self):
         self.config()
         words = ["--config", "config.json", "--seq", "2048", "--lora-rank", "16", "--card", "H100"]
@@ -1073,7 +1176,13 @@ class Estimate(Case):
 
     def test_options_that_cannot_be(self):
         for words, message, advice in (
-                ([], "no model given", "use --config config.json, or give sizes: --params 7B --layers 32 ..."),
+                ([], "no model given", "name one: --model llama-3-8b; or use --config config.json, or give sizes: --params 7B --layers 32 ..."),
+                (["--model", "gpt2", "--config", "config.json"], "--model and --config both describe the model", "give one of them"),
+                (["--model", "vit-h-14", "--seq", "128"], "--seq: a model of images alone has no tokens of a text", ""),
+                (["--model", "gpt2", "--source-seq", "128"], "--source-seq needs a model with an encoder and a decoder", ""),
+                (["--model", "whisper-tiny", "--source-seq", "128"],
+                 "--source-seq: each sample of this model has 1500 tokens in the encoder", ""),
+                (["--model", "gpt2", "--cache-bits", "8"], "--cache-bits needs a run with a KV cache", "add --task generate"),
                 (["--params", "seven"], "invalid --params 'seven'",
                  "give a whole number from 1 to 1,000,000,000,000,000, for example 4096, 350M or 6.74e9"),
                 (["--params", "7B", "--layers", "0"], "invalid --layers '0'", ""),
@@ -1082,6 +1191,11 @@ class Estimate(Case):
                 (["--params", "7B", "--optimizer", "adamv"], "invalid --optimizer 'adamv'", ""),
                 (["--params", "7B", "--card", "H10"], "unknown GPU 'H10' in --card", ""),
                 (["--params", "7B", "--card", "0GiB"], "unknown GPU '0GiB' in --card", ""),
+                (["--params", "7B", "--card", "a100 sxm"], "unknown GPU 'a100 sxm' in --card", "did you mean A100-40GB or A100-80GB?"),
+                (["--params", "7B", "--card", "4060 ti"], "unknown GPU '4060 ti' in --card", "did you mean RTX-4060-Ti-16GB?"),
+                (["--params", "7B", "--card", "24"], "unknown GPU '24' in --card", "a size needs its unit: 24GB"),
+                (["--params", "7B", "--card", "8xH100"], "unknown GPU '8xH100' in --card",
+                 "name one GPU; --dp, --tp and --pp say how many share the work"),
                 (["--params", "7B", "--image", "10x"], "invalid --image '10x'",
                  "use WIDTHxHEIGHT/PATCH in pixels, for example 1024x768/28"),
                 (["--params", "7B", "--global-batch", "9", "--dp", "2"], "a global batch of 9 cannot be divided over 2 ranks", ""),

@@ -33,6 +33,7 @@ UNIQUE = (
     ("oomdoctor analyze --format mark", "markdown"),
     ("oomdoctor list --format ma", "markdown"),
     ("oomdoctor estimate --optimizer Li", "Lion"),
+    ("oomdoctor estimate --model Mixtral-8x22", "Mixtral-8x22B"),
     ("oomdoctor explain fragm", "fragmentation"),
     ("oomdoctor analyze one_l", "one_log.txt"),
     ("oomdoctor analyze --format-file my_f", "my_formats.toml"),
