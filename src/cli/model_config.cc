@@ -58,7 +58,8 @@ i64 count_experts(const ConfigFields& config) {
 bool is_irregular(const ConfigFields& config, const ModelShape& shape) {
   const auto has = [&](std::string_view name) { return config.has(name); };
   constexpr std::string_view other_layers[] = {"conv_dim", "state_size", "mamba_d_state", "lru_width", "ffn_config"};
-  return !shape.heads || (count_experts(config) > 1 && !shape.experts) ||
+  return !shape.heads || (shape.encoder && shape.encoder->layers == 0) ||
+         (count_experts(config) > 1 && !shape.experts) ||
          (has("kv_lora_rank") && (!shape.latent || !shape.parameters)) ||
          (!shape.parameters && std::any_of(std::begin(other_layers), std::end(other_layers), has));
 }
@@ -68,7 +69,8 @@ std::optional<Experts> read_experts(const ConfigFields& config) {
   const auto active = config.size({"num_experts_per_tok"});
   const auto width = config.size({"moe_intermediate_size", "intermediate_size"});
   if (!has_known_experts(config.text({"model_type"})) || !active || !width) return std::nullopt;
-  Experts experts{count_experts(config), *active, *width, 0, size_or(config, {"first_k_dense_replace"}, 0)};
+  const i64 count = count_experts(config);
+  Experts experts{count, std::min(*active, count), *width, 0, size_or(config, {"first_k_dense_replace"}, 0)};
   experts.shared_width = size_or(config, {"n_shared_experts"}, 0) * *width;
   if (experts.shared_width == 0) experts.shared_width = size_or(config, {"shared_expert_intermediate_size"}, 0);
   return experts;

@@ -139,6 +139,7 @@ i64 image_tokens(i64 width, i64 height, i64 patch) {
 }
 
 std::string count_words(double count) {
+  if (count >= 1e12) return fmt::format("{:.4g} trillion", count / 1e12);
   if (count >= 1e9) return fmt::format("{:.4g} billion", count / 1e9);
   if (count >= 1e6) return fmt::format("{:.4g} million", count / 1e6);
   return fmt::format("{:.0f}", count);

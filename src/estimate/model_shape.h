@@ -79,7 +79,7 @@ std::optional<i64> adapter_parameters(const ModelShape& model, i64 rank, Adapter
 double patch_parameters(const ModelShape& model);
 /// Tokens of an image in patches of patch × patch pixels, without a class token.
 i64 image_tokens(i64 width, i64 height, i64 patch);
-/// "6.738 billion", "39.98 million", "4096".
+/// "1.026 trillion", "6.738 billion", "39.98 million", "4096".
 std::string count_words(double count);
 
 }  // namespace oomdoctor

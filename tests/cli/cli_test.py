@@ -1008,6 +1008,8 @@ class Estimate(Case):
         self.assertEqual((named["parameters"], named["active_parameters"], named["missing"]), (46702792704, 12879925248, []))
         for change in named["plan"]["changes"]:
             self.assertGreater(change["saves_bytes"], 0)
+        (self.folder / "config.json").write_text(json.dumps({**fields, "num_experts_per_tok": 80}))
+        self.assertEqual(self.estimate("--config", "config.json")["active_parameters"], 46702792704)
         done = self.run_here("estimate", "--model", "deepseek-v2-lite", "--task", "generate", "--seq", "4096").stdout
         self.assertIn("the KV cache is that of transformers, with 5,120 numbers per token and layer; vLLM and SGLang keep 576",
                       " ".join(done.split()))
@@ -1052,6 +1054,7 @@ class Estimate(Case):
                        {"model_type": "mamba", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 100},
                        {"model_type": "dbrx", "d_model": 64, "n_layers": 2, "n_heads": 4, "vocab_size": 100,
                         "ffn_config": {"moe_num_experts": 16, "moe_top_k": 4}},
+                       {"model_type": "t5", "d_model": 64, "d_ff": 128, "num_decoder_layers": 2, "num_heads": 4, "vocab_size": 100},
                        {"model_type": "wav2vec2", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
                         "vocab_size": 32, "conv_dim": [512, 512]}):
             (self.folder / "config.json").write_text(json.dumps(fields))

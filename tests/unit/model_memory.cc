@@ -110,6 +110,13 @@ Approx near(double value) { return Approx(value).epsilon(0.002); }
 
 }  // namespace
 
+TEST_CASE("counts in words", "[model_memory]") {
+  CHECK(count_words(1.0261e12) == "1.026 trillion");
+  CHECK(count_words(6.7384e9) == "6.738 billion");
+  CHECK(count_words(39'976'960) == "39.98 million");
+  CHECK(count_words(4096) == "4096");
+}
+
 TEST_CASE("experts count as parameters, and the active ones for each token", "[model_memory]") {
   // 8 × 3 × 4096 × 14336 of experts, 8 × 4096 of the router, attention and norms in each of 32 layers, and two tables
   CHECK(count_parameters(mixtral()) == 46'702'792'704);
