@@ -20,11 +20,15 @@ SPDX = {
     "bsd-2-clause": "BSD-2-Clause",
     "bsd-3-clause": "BSD-3-Clause",
     "bsd-3-clause or gpl-2": "BSD-3-Clause OR GPL-2.0-only",
+    "bsd-variant": "bzip2-1.0.6",
     "bsl-1.0": "BSL-1.0",
     "expat": "MIT",
     "expat and unicode": "MIT AND Unicode-DFS-2015",
     "expat with embedded exception": "MIT",
+    "lgpl-3+ or gpl-2+": "LGPL-3.0-or-later OR GPL-2.0-or-later",
     "mpl-2": "MPL-2.0",
+    "pd": "LicenseRef-PublicDomain",
+    "zlib": "Zlib",
 }
 # Sources whose copyright files are prose.
 PROSE = {

@@ -33,7 +33,7 @@ int deliver(const Arguments& arguments, const Outputs& outputs, const Report& re
 
 std::vector<std::string> list_paths(const std::vector<LogSource>& inputs) {
   std::vector<std::string> paths;
-  for (const auto& input : inputs) paths.push_back(input.path);
+  for (const auto& input : inputs) paths.push_back(input.member ? input.member->archive : input.path);
   return paths;
 }
 

@@ -18,8 +18,11 @@ constexpr auto log_suffixes = std::to_array<std::string_view>({".log", ".out", "
 constexpr auto log_names = std::to_array<std::string_view>(
     {"stdout", "stderr", "output", "console", "log", "messages", "syslog", "dmesg", "journal"});
 constexpr auto text_suffixes = std::to_array<std::string_view>({".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson"});
-/// Each may hold a log; those that oomdoctor cannot unpack are lost evidence.
+/// Each may hold a log.
 constexpr auto packings = std::to_array<std::string_view>({".gz", ".zst", ".xz", ".bz2", ".lz4"});
+/// Each may hold logs, but in a folder of a job most of them are data.
+constexpr auto archive_suffixes =
+    std::to_array<std::string_view>({".tar", ".tgz", ".txz", ".tbz2", ".tbz", ".tzst", ".zip", ".7z"});
 
 constexpr auto foreign_suffixes = std::to_array<std::string_view>(
     {// source code and documents
@@ -33,9 +36,9 @@ constexpr auto foreign_suffixes = std::to_array<std::string_view>(
      ".pt", ".pth", ".ckpt", ".safetensors", ".bin", ".onnx", ".pb", ".h5", ".hdf5", ".keras", ".tflite", ".gguf",
      ".ggml", ".npy", ".npz", ".pkl", ".pickle", ".joblib", ".parquet", ".arrow", ".feather", ".tfrecord", ".lmdb",
      ".mdb", ".db", ".sqlite", ".idx", ".model", ".bpe", ".index", ".distcp", ".metadata", ".msgpack", ".mat",
-     // images, sound, video, archives, programs
-     ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".wav", ".flac", ".mp3", ".mp4", ".tar", ".tgz", ".zip", ".7z",
-     ".whl", ".so", ".o", ".a", ".nsys-rep", ".qdrep", ".ncu-rep", ".wandb"});
+     // images, sound, video, programs
+     ".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".wav", ".flac", ".mp3", ".mp4", ".whl", ".so", ".o", ".a",
+     ".nsys-rep", ".qdrep", ".ncu-rep", ".wandb"});
 constexpr auto foreign_names =
     std::to_array<std::string_view>({"makefile", "dockerfile", "license", "readme", "copying", "authors", "notice",
                                      "changelog", "gl-code-quality.json", "tokenizer.json", "vocab.json"});
@@ -84,6 +87,17 @@ bool is_scheduler_output(std::string_view name) {
   return false;
 }
 
+/// True for the name of an archive, without its suffix, that says logs: "train.log", "logs_4711", "job-logs".
+bool names_logs(std::string_view stem) {
+  if (has_log_name(stem)) return true;
+  for (std::size_t at = 0; (at = stem.find("log", at)) != stem.npos; ++at) {
+    std::size_t end = at + 3;
+    if (end < stem.size() && stem[end] == 's') ++end;
+    if ((at == 0 || !is_letter(stem[at - 1])) && (end == stem.size() || !is_letter(stem[end]))) return true;
+  }
+  return false;
+}
+
 /// True for the beginning of a report by one of oomdoctor's writers.
 bool is_own_report(std::string_view first) {
   const std::string_view line = first.substr(0, first.find('\n'));
@@ -123,22 +137,47 @@ FileKind kind_of_name(std::string_view given) {
   if (is_one_of(packings, suffix_of(name))) name.resize(name.rfind('.')), packed = true;
   if (has_log_name(name) || is_scheduler_output(name)) return FileKind::log;
   const std::string_view suffix = suffix_of(name);
+  if (is_one_of(archive_suffixes, suffix))
+    return names_logs(std::string_view(name).substr(0, name.size() - suffix.size())) ? FileKind::log
+                                                                                     : FileKind::foreign;
   if (is_one_of(foreign_suffixes, suffix) || is_one_of(foreign_names, name)) return FileKind::foreign;
   if (name.starts_with("events.out.tfevents")) return FileKind::foreign;
   if (packed || is_one_of(text_suffixes, suffix)) return FileKind::text;
   return name.starts_with('.') ? FileKind::foreign : FileKind::unknown;  // a hidden file is a setting of a program
 }
 
+namespace {
+
+/// By the first bytes, where the name alone does not decide.
+FileKind kind_of_content(FileKind by_name, std::string_view first) {
+  if (is_own_report(first)) return FileKind::own;
+  if (by_name == FileKind::text) return by_name;
+  if (first.empty()) return FileKind::empty;
+  const bool zeros = first.substr(0, 1024).find('\0') != std::string::npos;
+  return (zeros && !has_utf16_mark(first)) || is_binary(first) ? FileKind::binary : FileKind::text;
+}
+
+}  // namespace
+
 FileKind kind_of_file(const std::string& path) {
   const FileKind kind = kind_of_name(std::string_view(path).substr(path.rfind('/') + 1));
   if (kind == FileKind::log || kind == FileKind::foreign) return kind;
   std::string first;
-  if (!read_first(path, first)) return FileKind::text;
-  if (is_own_report(first)) return FileKind::own;
-  if (kind == FileKind::text) return kind;
-  if (first.empty()) return FileKind::empty;
-  const bool zeros = first.substr(0, 1024).find('\0') != std::string::npos;
-  return (zeros && !has_utf16_mark(first)) || is_binary(first) ? FileKind::binary : FileKind::text;
+  return read_first(path, first) ? kind_of_content(kind, first) : FileKind::text;
+}
+
+FileKind kind_of_member(std::string_view path, std::string_view first) {
+  for (std::size_t end = path.find('/'); end != path.npos; end = path.find('/')) {
+    if (is_foreign_folder(path.substr(0, end))) return FileKind::foreign;
+    path.remove_prefix(end + 1);
+  }
+  const FileKind kind = kind_of_name(path);
+  return kind == FileKind::log || kind == FileKind::foreign ? kind : kind_of_content(kind, first);
+}
+
+bool is_packed_name(std::string_view name) {
+  const std::string lowered = lower(name);
+  return is_one_of(packings, suffix_of(lowered)) || is_one_of(archive_suffixes, suffix_of(lowered));
 }
 
 bool is_foreign_folder(std::string_view name) { return is_one_of(foreign_folders, name); }

@@ -7,7 +7,7 @@
 namespace oomdoctor::cli {
 
 enum class FileKind {
-  log,      ///< a log by its name: train.log, train.log-20260101, slurm-4711.out, train.e4711, stderr
+  log,      ///< a log by its name: train.log, train.log-20260101, slurm-4711.out, train.e4711, stderr, logs.zip
   text,     ///< text that may be a log: .txt, .csv, .json
   foreign,  ///< known to be no log: source code, images, checkpoints, archives, settings
   own,      ///< a report of oomdoctor
@@ -23,6 +23,12 @@ FileKind kind_of_name(std::string_view name);
 /// text without a known name is `text`. A file that cannot be read counts by its name, or as `text`, so that reading it
 /// shows the problem.
 FileKind kind_of_file(const std::string& path);
+
+/// The same for a member of an archive with this path, which begins with `first`. Never unknown.
+FileKind kind_of_member(std::string_view path, std::string_view first);
+
+/// True if the name is that of an archive with members, or of something compressed: "logs.zip", "logs.tar.xz", "a.gz".
+bool is_packed_name(std::string_view name);
 
 /// True for a folder whose content is no log of a job: .git, node_modules, oomdoctor-out.
 bool is_foreign_folder(std::string_view name);

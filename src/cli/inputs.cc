@@ -15,10 +15,13 @@
 
 #include "base/error.h"
 #include "base/natural_order.h"
+#include "cli/archive_logs.h"
 #include "cli/ci_system.h"
 #include "cli/console.h"
+#include "cli/file_kinds.h"
 #include "cli/log_folder.h"
 #include "parse/user_formats.h"
+#include "text/members.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -73,17 +76,23 @@ class InputSearch {
   std::vector<LogSource> take() {
     if (found_.empty()) refuse();
     for (const std::string& word : missing_) options_.lost.push_back({"the log", "no such file", word, std::nullopt});
-    for (const std::string& folder : empty_) options_.notes.push_back("no log in the folder " + folder);
     keep_one_name();
     std::vector<LogSource> logs;
     std::set<FileId> continued;
     for (const std::string& path : found_) {
+      if (holds_logs(path)) {
+        add_archive(path, logs);
+        continue;
+      }
       logs.push_back({path, std::nullopt, find_continuations(path)});
       for (const std::string& more : logs.back().continued)
         if (const auto id = read_file_id(more)) continued.insert(*id);
     }
+    for (const std::string& place : empty_) options_.notes.push_back("no log in " + place);
+    list_left_out();
+    if (logs.empty()) refuse();
     std::erase_if(logs, [&](const LogSource& log) {
-      const auto id = read_file_id(log.path);
+      const auto id = log.member ? std::nullopt : read_file_id(log.path);
       return id && continued.contains(*id);
     });
     for (const LogSource& log : logs)
@@ -105,18 +114,38 @@ class InputSearch {
 
   void add_folder(const std::string& folder) {
     FolderLogs logs = find_logs_in(folder);
-    if (logs.paths.empty()) empty_.push_back(folder);
+    if (logs.paths.empty()) empty_.push_back("the folder " + folder);
     std::move(logs.paths.begin(), logs.paths.end(), std::back_inserter(found_));
     std::sort(logs.lost.begin(), logs.lost.end(),
               [](const auto& a, const auto& b) { return natural_less(a.path, b.path); });
     std::move(logs.lost.begin(), logs.lost.end(), std::back_inserter(options_.lost));
-    if (logs.left_out.empty()) return;
+    std::move(logs.left_out.begin(), logs.left_out.end(), std::back_inserter(left_out_));
+  }
+
+  /// True for an archive with members. Most logs have names that spare looking into them.
+  static bool holds_logs(const std::string& path) {
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    return (kind_of_name(name) != FileKind::log || is_packed_name(name)) && is_archive(path);
+  }
+
+  void add_archive(const std::string& path, std::vector<LogSource>& logs) {
+    ArchiveLogs inside = find_logs_in_archive(path);
+    if (inside.logs.empty() && inside.lost.empty()) empty_.push_back("the archive " + path);
+    std::stable_sort(inside.logs.begin(), inside.logs.end(),
+                     [](const LogSource& a, const LogSource& b) { return natural_less(a.path, b.path); });
+    std::move(inside.logs.begin(), inside.logs.end(), std::back_inserter(logs));
+    std::move(inside.lost.begin(), inside.lost.end(), std::back_inserter(options_.lost));
+    std::move(inside.left_out.begin(), inside.left_out.end(), std::back_inserter(left_out_));
+  }
+
+  void list_left_out() {
+    if (left_out_.empty()) return;
     constexpr std::size_t max_listed = 8;
-    std::sort(logs.left_out.begin(), logs.left_out.end(), natural_less);
-    const std::size_t listed = std::min(logs.left_out.size(), max_listed), more = logs.left_out.size() - listed;
-    logs.left_out.resize(listed);
-    options_.notes.push_back(fmt::format("left out: {}{}", fmt::join(logs.left_out, ", "),
-                                         more > 0 ? fmt::format(" and {} more", more) : ""));
+    std::sort(left_out_.begin(), left_out_.end(), natural_less);
+    const std::size_t listed = std::min(left_out_.size(), max_listed), more = left_out_.size() - listed;
+    left_out_.resize(listed);
+    options_.notes.push_back(
+        fmt::format("left out: {}{}", fmt::join(left_out_, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
   /// A log by two names, links or spellings counts once: by the first name that is no link, else by the first one.
@@ -139,13 +168,14 @@ class InputSearch {
   [[noreturn]] void refuse() const {
     if (!missing_.empty()) refuse_missing(missing_.front());
     if (!options_.lost.empty())
-      throw FileError("cannot read the folder " + options_.lost.front().path, options_.lost.front().why);
-    throw Error(fmt::format("no log found in the folder {}", empty_.front()), "",
+      throw FileError("cannot read " + options_.lost.front().what + " " + options_.lost.front().path,
+                      options_.lost.front().why);
+    throw Error(fmt::format("no log found in {}", empty_.front()), "",
                 "it contains no text except source code, settings and documents; pass such a file by its name");
   }
 
   Options& options_;
-  std::vector<std::string> found_, missing_, empty_;
+  std::vector<std::string> found_, missing_, empty_, left_out_;
 };
 
 }  // namespace

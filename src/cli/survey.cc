@@ -17,7 +17,7 @@ int run_survey(const Arguments& arguments) {
   std::vector<std::string> paths;
   for (const LogSource& input : inputs) {
     if (input.path == "-") throw Error("survey reads files, not standard input", "", "pass a folder of logs or parts");
-    paths.push_back(input.path);
+    paths.push_back(input.member ? input.member->archive : input.path);
   }
   const OutputsOf<Survey> outputs(arguments, paths);
   Survey result;

@@ -99,8 +99,7 @@ MadePart make_part(const LogSource& log, const LogReader& logs, const Options& o
   if (is_stream(log)) digest_of_file(log.path);  // throws
   try {
     file = logs.read(log, threads);
-    if (!was_cut_by_failure(file))
-      digest = log.memory ? digest_of_text(*log.memory) : digest_of_file(log.path, log.continued);
+    if (!was_cut_by_failure(file)) digest = logs.digest_of(log);
   } catch (const Error& error) {
     if (file.inputs.empty()) {
       part.problem = error;

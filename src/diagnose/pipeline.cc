@@ -11,6 +11,7 @@
 #include "parse/path_tags.h"
 #include "parse/series_retention.h"
 #include "report/assemble.h"
+#include "text/digest.h"
 #include "text/source.h"
 
 namespace oomdoctor {
@@ -45,8 +46,16 @@ LogReader::LogReader(const std::vector<std::string>& format_files) {
 
 ScanResult LogReader::read(const LogSource& log, std::size_t threads) const {
   // The descriptor is open only during this call: there may be more logs than descriptors.
-  Source source = log.memory ? Source::of_text(log.path, *log.memory) : Source::open(log.path, log.continued);
+  Source source = log.memory   ? Source::of_text(log.path, *log.memory)
+                  : log.member ? archives_.open(log.member->archive, log.member->index, log.path)
+                               : Source::open(log.path, log.continued);
   return finished(scanner_->scan(source, {.jobs = threads}));
+}
+
+std::string LogReader::digest_of(const LogSource& log) const {
+  if (log.memory) return digest_of_text(*log.memory);
+  if (!log.member) return digest_of_file(log.path, log.continued);
+  return digest_of_bytes(archives_.reader(log.member->archive, log.member->index));
 }
 
 ScanResult LogReader::finished(ScanResult scan) const {
@@ -112,7 +121,7 @@ std::size_t threads_per_log(std::size_t logs, const Options& options) {
 
 bool is_stream(const LogSource& log) {
   std::error_code error;
-  if (log.memory) return false;
+  if (log.memory || log.member) return false;
   const auto status = std::filesystem::status(log.path, error);
   return log.path == "-" || (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status));
 }

@@ -13,6 +13,7 @@
 #include "oomdoctor/diagnose.h"
 #include "parse/scanner.h"
 #include "parse/user_formats.h"
+#include "text/members.h"
 
 namespace oomdoctor {
 
@@ -25,6 +26,8 @@ class LogReader {
 
   /// Reads one log on `threads` threads. Throws Error if it cannot be opened; a later failure is lost evidence.
   ScanResult read(const LogSource& log, std::size_t threads) const;
+  /// The digest of the log's content. Throws Error if it cannot be read, or not twice.
+  std::string digest_of(const LogSource& log) const;
   const Scanner& scanner() const { return *scanner_; }
   /// A scan with everything that a result has beside it.
   ScanResult finished(ScanResult scan) const;
@@ -33,6 +36,7 @@ class LogReader {
   const Scanner* scanner_;
   std::optional<UserFormats> formats_;
   std::optional<Scanner> extended_;
+  mutable OpenArchives archives_;  ///< thread-safe
 };
 
 /// The case of a log that cannot be opened.

@@ -16,7 +16,6 @@
 #include "report/survey.h"
 #include "report/words.h"
 #include "serialize/part_files.h"
-#include "text/digest.h"
 
 namespace oomdoctor {
 namespace {
@@ -41,7 +40,7 @@ class SurveyLogs {
   SurveyLogs(std::vector<LogSource> sources, const Options& options) : reader_(options.format_files) {
     std::vector<std::string> part_files;
     for (LogSource& source : sources) {
-      if (!source.memory && holds_parts(source.path))
+      if (!source.memory && !source.member && holds_parts(source.path))
         part_files.push_back(source.path);
       else
         logs_.push_back({source.path, std::move(source), std::nullopt});
@@ -114,9 +113,7 @@ class SurveyLogs {
     if (a.path != b.path || !a.source) return false;  // the order is stable: files come before parts
     if (b.source) return true;
     try {
-      const std::string digest =
-          a.source->memory ? digest_of_text(*a.source->memory) : digest_of_file(a.path, a.source->continued);
-      return digest == parts_->id(*b.part).digest;
+      return reader_.digest_of(*a.source) == parts_->id(*b.part).digest;
     } catch (const Error&) {
       return false;
     }

@@ -35,11 +35,19 @@ struct Options {
   std::function<void(const Progress&)> progress;  ///< called after each log, from one thread at a time; may be empty
 };
 
-/// One log. `path` "-" is standard input. If `memory` is set, it is the content, and `path` only a name.
+/// The place of a log in an archive with members: tar, zip, 7z.
+struct ArchiveMember {
+  std::string archive;    ///< path
+  std::size_t index = 0;  ///< among its entries
+};
+
+/// One log. `path` "-" is standard input. If `memory` or `member` is set, it has the content, and `path` is only a
+/// name.
 struct LogSource {
   std::string path;
   std::optional<std::string> memory = {};
   std::vector<std::string> continued = {};  ///< files that continue the log, in order: pieces that its writer cut
+  std::optional<ArchiveMember> member = {};
 };
 
 /// Reads all sources and judges them. The sources count as logs of one job unless scheduler job numbers, times,

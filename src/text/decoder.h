@@ -1,5 +1,5 @@
-// One compressed stream, unpacked piece by piece in fixed memory by the fastest library for it: ISA-L for gzip, libzstd
-// for Zstandard. Archive handles the bytes before, between and after such streams.
+// One compressed stream, unpacked piece by piece in bounded memory by the library for it: ISA-L for gzip, libzstd for
+// Zstandard, liblzma for xz, libbz2, liblz4. Archive handles the bytes before, between and after such streams.
 #pragma once
 
 #include <memory>
@@ -10,22 +10,27 @@
 namespace oomdoctor {
 
 /// The compressions that oomdoctor reads.
-enum class Packing { none, gzip, zstd };
+enum class Packing { none, gzip, zstd, xz, bzip2, lz4 };
 
 // The names in the JSON report.
 template <>
-inline constexpr auto enum_names<Packing> = names_up_to<Packing::zstd>("", "gzip", "zstd");
+inline constexpr auto enum_names<Packing> = names_up_to<Packing::lz4>("", "gzip", "zstd", "xz", "bzip2", "lz4");
 
 /// The compression of data with these first bytes, by its magic number. File names do not count: logs are renamed, and
 /// a pipe has none.
 Packing find_packing(std::string_view first);
 
-/// The program that packed data with these first bytes: one of the compressions above, or one that oomdoctor does not
-/// read; "" for text.
+/// The program that packed data with these first bytes: one of the compressions above, or another one, such as "tar";
+/// "" for text.
 std::string_view find_packer(std::string_view first);
 
+/// True if data with these first bytes has members, each with a name of its own: tar, zip, 7z.
+bool has_members(std::string_view first);
+/// As many bytes decide about it.
+inline constexpr std::size_t members_head_size = 512;
+
 /// The longest magic number of a Packing, in bytes.
-inline constexpr std::size_t magic_size = 4;
+inline constexpr std::size_t magic_size = 10;
 
 /// True when `first` begins a stream of this compression, or is too short to decide.
 bool may_begin(Packing packing, std::string_view first);

@@ -126,6 +126,17 @@ std::string digest_of_text(std::string_view text) {
   return hash.digits();
 }
 
+std::string digest_of_bytes(const std::function<std::size_t(char* buffer, std::size_t size)>& read) {
+  PieceHash hash;
+  std::string piece(piece_size, '\0');
+  for (std::size_t used = 0;;) {
+    const std::size_t got = read(piece.data() + used, piece_size - used);
+    used += got;
+    if (used == piece_size || got == 0) hash.add(std::string_view(piece).substr(0, std::exchange(used, 0)));
+    if (got == 0) return hash.digits();
+  }
+}
+
 std::string digest_of_file(const std::string& path, const std::vector<std::string>& continued) {
   PieceHash hash;
   add_file(hash, path);

@@ -124,7 +124,8 @@ struct Source::Impl {
   std::optional<i64> size;  ///< size of a file when it was opened, after those before it
   bool begun = false, ended = false, binary = false;
   std::unique_ptr<Archive> archive;
-  std::string_view inner;  // the packer of the unpacked text, or of an unsupported compression
+  std::string_view inner;  ///< the packer of the unpacked text, or of an unsupported compression
+  bool dropped = false;    ///< the content is no text of one log
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
@@ -207,7 +208,7 @@ struct Source::Impl {
     if (archive) got = archive->read(to, wanted);
     std::string_view first(to, got);
     inner = find_packer(first);
-    if (!inner.empty() && !archive) return drop_packed();
+    if (!inner.empty() && (!archive || has_members(first))) return drop_packed();
     first.remove_prefix(sniff(first));
     binary = !utf16 && !screens && is_binary(first);
     if (utf16 || screens) {
@@ -219,10 +220,11 @@ struct Source::Impl {
     return got > 0;
   }
 
-  /// Drops data of an unsupported packer: it is no text, even if it contains words.
+  /// Drops data of an unsupported packer, and archives, whose members are inputs of their own: it is no text, even if
+  /// it contains words.
   bool drop_packed() {
     if (size) bytes = *size;
-    ended = true;
+    ended = dropped = true;
     return false;
   }
 
@@ -237,7 +239,7 @@ struct Source::Impl {
   bool read(TextBuffer& out, std::size_t wanted) {
     wanted = room_for(wanted);
     if (!begun) return begin(out, std::max(wanted, head_size));
-    if (!inner.empty() && !archive) return false;
+    if (dropped) return false;
     if (!utf16 && !screens) {
       const std::size_t got = unpacked(out.room(wanted), wanted);
       out.add(got);
@@ -334,13 +336,15 @@ const std::string& Source::encoding() const { return impl_->encoding; }
 std::string_view Source::compression() const {
   return to_string(impl_->archive ? impl_->archive->packing() : Packing::none);
 }
-bool Source::truncated() const { return !impl_->failure.empty() || (impl_->archive && impl_->archive->truncated()); }
+bool Source::truncated() const {
+  return !impl_->failure.empty() || (!impl_->dropped && impl_->archive && impl_->archive->truncated());
+}
 std::string Source::missing_because() const {
   if (!impl_->failure.empty()) return impl_->failure;
   return truncated() ? "the archive " + impl_->archive->damage() : "";
 }
 std::string Source::unreadable() const {
-  if (!impl_->inner.empty() && !impl_->archive) return "packed with " + std::string(impl_->inner);
+  if (impl_->dropped) return "packed with " + std::string(impl_->inner);
   if (impl_->begun && impl_->bytes == 0) return "empty";
   return impl_->binary ? "a binary file" : "";
 }
@@ -349,8 +353,8 @@ std::string Source::damage() const {
   if (in.archive && !in.archive->damage().empty() && !truncated()) return in.name + " " + in.archive->damage();
   if (in.inner.empty()) return "";
   const std::string inner(in.inner);
-  return in.archive ? in.name + " holds an archive of " + inner + ", which is not unpacked"
-                    : in.name + " is packed with " + inner + ", which is not read: unpack it first";
+  if (in.dropped) return in.name + " is packed with " + inner + ", which is not read here: unpack it first";
+  return in.name + " holds an archive of " + inner + ", which is not unpacked";
 }
 
 }  // namespace oomdoctor

@@ -1,4 +1,4 @@
-// The bytes of one input, read once from front to back: a file, standard input, or memory. gzip and zstd are unpacked,
+// The bytes of one input, read once from front to back: a file, standard input, or memory. Compressed text is unpacked,
 // a UTF-8 byte order mark is dropped, UTF-16 becomes UTF-8, and captured screens of `watch` are played back. So all
 // later stages see one kind of text.
 #pragma once
@@ -40,14 +40,14 @@ class Source {
   i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input
   const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch)
 
-  std::string_view compression() const;  ///< "", "gzip", "zstd"
+  std::string_view compression() const;  ///< "", "gzip", "zstd", "xz", "bzip2", "lz4"
   // Known at the end:
   bool truncated()
       const;  ///< the text is incomplete: a read failed, or the archive ended early, was damaged or too large
   /// Why the rest of the input is missing if truncated(): "Input/output error", or a sentence about the archive.
   std::string missing_because() const;
-  /// Why the input is unreadable: "empty", "packed with xz", "a binary file"; "" for text. Pieces of unreadable input
-  /// may still be read.
+  /// Why the input is unreadable: "empty", "packed with compress", "a binary file"; "" for text. Pieces of unreadable
+  /// input may still be read.
   std::string unreadable() const;
   /// What else is odd about the archive, or its unsupported compression: a sentence without a full stop, or "".
   std::string damage() const;

@@ -2,9 +2,12 @@
 
 Only the standard library is used; where the jsonschema module is there, reports are also checked against the schema.
 """
+import bz2
 import copy
 import gzip
+import io
 import json
+import lzma
 import os
 import pathlib
 import random
@@ -14,10 +17,12 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import tomllib
 import unittest
+import zipfile
 
 import published_models
 
@@ -250,7 +255,8 @@ class Inputs(Case):
     def test_an_archive_is_read_as_its_text(self):
         text = FAILED.encode()
         members = gzip.compress(text[:100]) + gzip.compress(text[100:], mtime=1)
-        for packed, name in ((members, "gzip"), (zstd_frame(text), "zstd")):
+        for packed, name in ((members, "gzip"), (zstd_frame(text), "zstd"), (lzma.compress(text), "xz"),
+                             (bz2.compress(text[:100]) + bz2.compress(text[100:]), "bzip2")):
             (self.folder / "packed").write_bytes(packed)
             plain, ours, piped = (json.loads(self.run_here("analyze", "--format", "json", *words, **more).stdout)
                                   for words, more in ((["train.log"], {}), (["packed"], {}),
@@ -260,6 +266,51 @@ class Inputs(Case):
                 self.assertEqual(report["inputs"][0]["bytes"], len(packed))
                 report["inputs"][0]["bytes"] = len(text)
                 self.assertEqual(json.dumps(report).replace(path, "train.log"), json.dumps(plain))
+
+    def test_members_of_an_archive_are_logs_of_their_own(self):
+        members = {"0_train.txt": HEALTHY, "train.py": "import torch\n", ".git/HEAD.log": FAILED, "core": "\1" * 500,
+                   "../../etc/rank1.log": FAILED, "/rank2.log": HEALTHY, "old/train.log": FAILED}
+        with zipfile.ZipFile(self.folder / "ci.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, text in members.items():
+                archive.writestr(name, text)
+            archive.writestr("packed.log.gz", gzip.compress(HEALTHY.encode()))
+            archive.writestr("other-logs.zip", b"PK\5\6" + bytes(18))
+            archive.writestr("old/train.log", HEALTHY)  # unpacking would keep this one
+        report = json.loads(self.run_here("analyze", "--fail-on", "never", "--format", "json", "ci.zip").stdout)
+        self.assertEqual([i["path"] for i in report["inputs"]],
+                         ["ci.zip/0_train.txt", "ci.zip/etc/rank1.log", "ci.zip/old/train.log", "ci.zip/packed.log.gz", "ci.zip/rank2.log"])
+        self.assertEqual(report["verdict"]["outcome"], "oom")
+        self.assertIn("left out: ci.zip/core (binary), ci.zip/other-logs.zip (an archive in an archive)",
+                      [note["text"] for note in report["notes"]])
+        for mode in ("w", "w:gz", "w:bz2", "w:xz"):
+            with tarfile.open(self.folder / "logs", mode) as archive:
+                for name in ("a/rank0.log", "a/rank1.log"):
+                    entry = tarfile.TarInfo(name)
+                    entry.size = len(FAILED)
+                    archive.addfile(entry, io.BytesIO(FAILED.encode()))
+                entry = tarfile.TarInfo("link.log")
+                entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+                archive.addfile(entry)
+            report = json.loads(self.run_here("analyze", "--fail-on", "never", "--format", "json", "logs").stdout)
+            self.assertEqual([(i["path"], i["bytes"]) for i in report["inputs"]],
+                             [(f"logs/a/rank{k}.log", len(FAILED)) for k in (0, 1)])
+        done = self.run_here("analyze", "--fail-on", "never", "-", stdin=(self.folder / "logs").read_bytes(), text=False)
+        self.assertIn(b"<stdin> is packed with tar", done.stdout)
+
+    def test_archives_of_a_folder_are_read_by_their_names(self):
+        (self.folder / "runs").mkdir()
+        for name in ("train.log.zip", "data.zip"):
+            with zipfile.ZipFile(self.folder / "runs" / name, "w") as archive:
+                archive.writestr("rank0.log", FAILED)
+        report = json.loads(self.run_here("analyze", "--fail-on", "never", "--format", "json", "runs").stdout)
+        self.assertEqual([i["path"] for i in report["inputs"]], ["runs/train.log.zip/rank0.log"])
+
+    def test_an_archive_without_logs_says_so(self):
+        with zipfile.ZipFile(self.folder / "code.zip", "w") as archive:
+            archive.writestr("train.py", "import torch\n")
+        self.assertIn("no log found in the archive code.zip", self.run_here("analyze", "code.zip").stderr)
+        (self.folder / "code.zip").write_bytes(b"PK\3\4" + b"x" * 600)
+        self.assertIn("cannot read the logs code.zip: the archive is damaged", self.run_here("analyze", "code.zip").stderr)
 
     def test_an_archive_that_ends_early_says_so(self):
         packed = gzip.compress(HEALTHY.encode() + random.Random(1).randbytes(1000) + FAILED.encode())
@@ -282,7 +333,7 @@ class Inputs(Case):
     def test_what_cannot_be_read_is_said_and_has_a_status_of_its_own(self):
         noise = bytes(range(32)) * 64
         for name, content, words in (("empty.log", b"", "empty.log is empty"),
-                                     ("train.log.xz", b"\xfd7zXZ\0\0 CUDA out of memory", "train.log.xz is packed with xz"),
+                                     ("train.log.Z", b"\x1f\x9d\x90\0\0 CUDA out of memory", "train.log.Z is packed with compress"),
                                      ("weights.bin", noise, "weights.bin is a binary file")):
             (self.folder / name).write_bytes(content)
             done = self.run_here("analyze", name)
@@ -419,9 +470,9 @@ class Folders(Case):
 
     def test_a_log_that_no_one_can_unpack_is_lost(self):
         (self.logs / "train.log").write_text(HEALTHY)
-        (self.logs / "train.log.1.xz").write_bytes(b"\xfd7zXZ\0\0 packed")
+        (self.logs / "train.log.1").write_bytes(b"\x1f\x9d\x90\0\0 packed")
         report = self.analyze("logs")
-        self.assertEqual(report["lost"], [{"what": "the log", "why": "packed with xz", "path": "logs/train.log.1.xz"}])
+        self.assertEqual(report["lost"], [{"what": "the log", "why": "packed with compress", "path": "logs/train.log.1"}])
         self.assertEqual(report["verdict"]["outcome"], "possible_oom")
 
     def test_a_log_by_several_names_counts_once(self):

@@ -200,8 +200,9 @@ class Dist(Case):
         packages = {package["name"]: package for package in document["packages"]}
         self.assertEqual(packages["oomdoctor"]["checksums"][0]["checksumValue"],
                          hashlib.sha256(BINARY.read_bytes()).hexdigest())
-        for name in ("libboost-regex1.74-dev", "libc6-dev", "libfmt-dev", "libhwy-dev", "libisal-dev",
-                     "libstdc++-12-dev", "libutf8proc-dev", "libzstd-dev"):
+        for name in ("libarchive-dev", "libboost-regex1.74-dev", "libbz2-dev", "libc6-dev", "libfmt-dev", "libhwy-dev",
+                     "libisal-dev", "liblz4-dev", "liblzma-dev", "libstdc++-12-dev", "libutf8proc-dev", "libzstd-dev",
+                     "nettle-dev", "zlib1g-dev"):
             self.assertEqual(packages[name]["versionInfo"],
                              run("dpkg-query", "-W", "-f", "${Version}", name).stdout.decode(), name)
         identities = {package["SPDXID"] for package in document["packages"]} | {"SPDXRef-DOCUMENT"}

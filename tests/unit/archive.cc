@@ -18,7 +18,7 @@ using testing::gzipped;
 using testing::zstandard;
 
 using Pack = std::string (*)(std::string_view);
-constexpr Pack packs[] = {gzipped, zstandard};
+constexpr Pack packs[] = {gzipped, zstandard, testing::xz, testing::bzip2, testing::lz4};
 
 /// Lines that repeat as much as a log does, and not more.
 std::string log_of(int lines) {
@@ -91,6 +91,11 @@ TEST_CASE("the first bytes identify an archive", "[archive]") {
   CHECK(find_packing(gzipped("x")) == Packing::gzip);
   CHECK(find_packing(zstandard("x")) == Packing::zstd);
   CHECK(find_packing("\x5A\x2A\x4D\x18\x04") == Packing::zstd);
+  CHECK(find_packing(testing::xz("x")) == Packing::xz);
+  CHECK(find_packing(testing::bzip2("x")) == Packing::bzip2);
+  CHECK(find_packing(testing::bzip2("")) == Packing::bzip2);
+  CHECK(find_packing(testing::lz4("x")) == Packing::lz4);
+  CHECK(find_packing("BZh9 is not what a log begins with\n") == Packing::none);
   CHECK(find_packing("") == Packing::none);
   CHECK(find_packing("\x1F\x8B") == Packing::none);
   CHECK(find_packing("step 1 loss 2\n") == Packing::none);
@@ -226,7 +231,7 @@ TEST_CASE("scanning an archive gives the same result as scanning its text", "[ar
     CHECK(testing::words_of(scan) == testing::words_of(plain));
     CHECK(scan.inputs[0].lines == plain.inputs[0].lines);
     CHECK(scan.inputs[0].bytes == static_cast<i64>(packed.size()));
-    CHECK(scan.inputs[0].compression == (pack == gzipped ? "gzip" : "zstd"));
+    CHECK(scan.inputs[0].compression == to_string(find_packing(packed)));
     CHECK_FALSE(scan.inputs[0].truncated);
     const ScanResult cut = testing::scan_text(packed.substr(0, packed.size() / 2));
     CHECK(cut.inputs[0].truncated);

@@ -164,12 +164,15 @@ TEST_CASE("packed text is decoded like plain text", "[source]") {
 
 TEST_CASE("an unsupported archive is reported by name", "[source]") {
   using namespace std::string_literals;
-  Source xz = Source::of_text("a.xz", "\xFD\x37zXZ\0\0\x04 and so on"s);
-  CHECK(all_of(xz, 100).empty());  // compressed bytes are no text, whatever they look like
-  CHECK(xz.unreadable() == "packed with xz");
-  CHECK(xz.damage() == "a.xz is packed with xz, which is not read: unpack it first");
-  CHECK(xz.compression().empty());
-  CHECK_FALSE(xz.truncated());
+  Source old = Source::of_text("a.Z", "\x1F\x9D\x90\0\0\x04 and so on"s);
+  CHECK(all_of(old, 100).empty());  // compressed bytes are no text, whatever they look like
+  CHECK(old.unreadable() == "packed with compress");
+  CHECK(old.damage() == "a.Z is packed with compress, which is not read here: unpack it first");
+  CHECK(old.compression().empty());
+  CHECK_FALSE(old.truncated());
+  Source tar = Source::of_text("-", testing::gzipped(testing::tar_of({{"a.log", "step 1\n"}})));
+  CHECK(all_of(tar, 100).empty());  // its headers are no text
+  CHECK(tar.unreadable() == "packed with tar");
   Source text = Source::of_text("a.log", "BZh91: no archive\n");
   all_of(text, 100);
   CHECK(text.damage().empty());

@@ -13,15 +13,19 @@ class Oomdoctor(CMakePackage):
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.24:", type="build")
+    depends_on("bzip2")
     depends_on("boost@1.74: +program_options +regex")
     depends_on("eigen@3.4:")
     depends_on("fmt@9:")
     depends_on("highway@1:")
     depends_on("isa-l")
+    depends_on("libarchive")
+    depends_on("lz4")
     depends_on("nlohmann-json@3.11:")
     depends_on("tomlplusplus")
     depends_on("utf8proc")
     depends_on("xxhash")
+    depends_on("xz")
     depends_on("zstd")
 
     def cmake_args(self):

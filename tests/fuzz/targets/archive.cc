@@ -40,7 +40,8 @@ void run(std::string_view bytes) {
     text_of(bytes, piece, block);
     return;
   }
-  std::string packed = chance % 2 == 0 ? gzipped(bytes) : zstandard(bytes);
+  constexpr std::string (*packs[])(std::string_view) = {gzipped, zstandard, xz, bzip2, lz4};
+  std::string packed = packs[chance % std::size(packs)](bytes);
   demand(text_of(packed, piece, block) == bytes);
   packed[chance % packed.size()] ^= static_cast<char>(1 << chance % 8);
   text_of(packed, block, piece);
@@ -52,7 +53,8 @@ constexpr std::size_t longest = 4096;
 std::vector<std::string> seeds() {
   std::vector<std::string> all = file_seeds({"samples/stories"}, longest);
   const std::string text = all.front().substr(0, 700), gzip = gzipped(text), zstd = zstandard(text);
-  for (const std::string& packed : {gzip, zstd, gzip + gzip, zstd + zstd, gzip + zstd, zstd + "\n", gzip + text})
+  for (const std::string& packed : {gzip, zstd, gzip + gzip, zstd + zstd, gzip + zstd, zstd + "\n", gzip + text,
+                                    xz(text), xz(text) + xz(text), bzip2(text) + bzip2(text), lz4(text) + lz4(text)})
     all.push_back(packed);
   return all;
 }
