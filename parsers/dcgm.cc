@@ -10,6 +10,7 @@
 #include "parse/context.h"
 #include "parse/device_export.h"
 #include "parse/line_format.h"
+#include "parse/prometheus_labels.h"
 #include "parse/recorded_rows.h"
 
 namespace oomdoctor::parsers::dcgm {
@@ -17,18 +18,6 @@ namespace {
 
 /// More than any GPU has; larger values are DCGM's absent values.
 constexpr double max_mebibytes = 64.0 * static_cast<double>(TiB) / static_cast<double>(MiB);
-
-/// The value of `name="…"` among the labels in braces; empty if it is missing.
-std::string_view label(std::string_view labels, std::string_view name) {
-  for (std::size_t at = labels.find(name); at != labels.npos; at = labels.find(name, at + 1)) {
-    const bool begins = at == 0 || labels[at - 1] == ',' || labels[at - 1] == ' ';
-    const std::size_t open = at + name.size();
-    if (!begins || !labels.substr(open).starts_with("=\"")) continue;
-    const std::size_t close = labels.find('"', open + 2);
-    return close == labels.npos ? std::string_view{} : labels.substr(open + 2, close - open - 2);
-  }
-  return {};
-}
 
 /// A GPU or MIG instance. It owns the label to which its Card refers.
 struct NamedCard {
@@ -41,10 +30,10 @@ struct NamedCard {
 
 /// The GPU or instance of the labels "gpu="0",UUID="…""; nullopt if they name none.
 std::optional<NamedCard> parse_card(std::string_view labels) {
-  const std::string_view gpu = label(labels, "gpu"), part = label(labels, "GPU_I_ID");
+  const std::string_view gpu = label_value(labels, "gpu"), part = label_value(labels, "GPU_I_ID");
   if (gpu.empty() || gpu.size() > 4 || !only_digits(gpu)) return std::nullopt;
   NamedCard named;
-  named.machine = label(labels, "Hostname");
+  named.machine = label_value(labels, "Hostname");
   if (part.empty())
     named.device = static_cast<int>(leading_integer(gpu));
   else
@@ -66,7 +55,7 @@ void emit(const Match& m, EventSink& sink, Metric metric) {
   std::optional<double> time;
   if (m.has(3)) time = static_cast<double>(leading_integer(m[3])) / 1000;
   emit_gpu_reading(sink, card->card(), {.metric = metric, .number = *value}, time);
-  if (const std::string_view model = label(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
+  if (const std::string_view model = label_value(m[1], "modelName"); !model.empty()) sink.setting("gpu", model);
 }
 
 enum DcgmColumn : int { other, used_column, total_column };

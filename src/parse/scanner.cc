@@ -203,6 +203,13 @@ ScanResult SourceScan::conclude() {
     note(Severity::note, source_.name() +
                              " is a capture of watch: its screens were played back one below the other, and line "
                              "numbers count their lines");
+  else if (source_.encoding() == "prometheus-json")
+    note(Severity::note, source_.name() +
+                             " is an answer of Prometheus's HTTP API: its values were written in Prometheus's text "
+                             "format, and line numbers count these lines");
+  else if (source_.encoding() == "json-records")
+    note(Severity::note,
+         source_.name() + " is one JSON document: each of its records was put on a line, and line numbers count these");
   else if (!source_.encoding().empty() && source_.encoding() != "utf-8-bom")
     note(Severity::note, source_.name() + " is " + source_.encoding() + "; it was read as text of that encoding");
   if (blocks_.console_width() != 0)

@@ -15,6 +15,7 @@
 #include "base/edit_distance.h"
 #include "base/error.h"
 #include "text/archive.h"
+#include "text/json_player.h"
 #include "text/screen.h"
 #include "text/sparse_file.h"
 
@@ -129,6 +130,7 @@ struct Source::Impl {
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
+  std::unique_ptr<JsonPlayer> json;
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
@@ -210,8 +212,8 @@ struct Source::Impl {
     inner = find_packer(first);
     if (!inner.empty() && (!archive || has_members(first))) return drop_packed();
     first.remove_prefix(sniff(first));
-    binary = !utf16 && !screens && is_binary(first);
-    if (utf16 || screens) {
+    binary = !is_converted() && is_binary(first);
+    if (is_converted()) {
       convert(first, out);
     } else {
       if (first.data() != to) std::memmove(to, first.data(), first.size());
@@ -240,7 +242,7 @@ struct Source::Impl {
     wanted = room_for(wanted);
     if (!begun) return begin(out, std::max(wanted, head_size));
     if (dropped) return false;
-    if (!utf16 && !screens) {
+    if (!is_converted()) {
       const std::size_t got = unpacked(out.room(wanted), wanted);
       out.add(got);
       return got > 0;
@@ -250,20 +252,23 @@ struct Source::Impl {
     return convert(block, out);
   }
 
+  bool is_converted() const { return utf16 || screens || json; }
+
   /// Appends the text of a piece of the input; of an empty one, what is left at the end. False if there is none.
   bool convert(std::string_view from, TextBuffer& out) const {
     std::string decoded;
     if (utf16)
       utf16->feed(from, decoded);
-    else if (from.empty())
-      screens->finish(decoded);
+    else if (json)
+      json->feed(from, decoded);
     else
-      screens->feed(from, decoded);
+      from.empty() ? screens->finish(decoded) : screens->feed(from, decoded);
     out.append(decoded);
     return !from.empty() || !decoded.empty();
   }
 
-  /// Detects a byte order mark, or zeros in every second byte, or a captured screen. Returns the length of the mark.
+  /// Detects a byte order mark, zeros in every second byte, a captured screen, or JSON to play. Returns the length of
+  /// the mark.
   std::size_t sniff(std::string_view first) {
     const auto begins = [&](std::string_view mark) { return first.substr(0, mark.size()) == mark; };
     using namespace std::string_view_literals;
@@ -286,6 +291,9 @@ struct Source::Impl {
     } else if (ScreenPlayer::wanted(first.substr(mark, head_size))) {
       screens = std::make_unique<ScreenPlayer>();
       encoding = "screens";
+    } else if (const auto kind = JsonPlayer::kind_of(first.substr(mark, head_size)); kind != JsonPlayer::Played::none) {
+      json = std::make_unique<JsonPlayer>(kind);
+      encoding = kind == JsonPlayer::Played::records ? "json-records" : "prometheus-json";
     }
     return mark;
   }

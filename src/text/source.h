@@ -1,6 +1,6 @@
 // The bytes of one input, read once from front to back: a file, standard input, or memory. Compressed text is unpacked,
-// a UTF-8 byte order mark is dropped, UTF-16 becomes UTF-8, and captured screens of `watch` are played back. So all
-// later stages see one kind of text.
+// a UTF-8 byte order mark is dropped, UTF-16 becomes UTF-8, and captured screens of `watch` and JSON documents of
+// records are played back. So all later stages see one kind of text.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,8 @@ class Source {
   const std::string& name() const;
   i64 holes() const;  ///< bytes that were never written to the file; they were skipped, and bytes() contains them
   i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input
-  const std::string& encoding() const;  ///< "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch)
+  /// "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch), "prometheus-json", "json-records"
+  const std::string& encoding() const;
 
   std::string_view compression() const;  ///< "", "gzip", "zstd", "xz", "bzip2", "lz4"
   // Known at the end:
