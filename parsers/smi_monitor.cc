@@ -73,7 +73,7 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
       if (layout.roles[i] == pid) process = cells[i];
     }
     if (!used.empty() && used != "-" && process != "-" && !process.empty())
-      emit_process_memory(sink, leading_integer(process), static_cast<double>(leading_integer(used)),
+      emit_process_memory(sink, {.pid = leading_integer(process)}, static_cast<double>(leading_integer(used)),
                           static_cast<double>(MiB), {});
     return true;
   }

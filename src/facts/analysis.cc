@@ -142,7 +142,7 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
   notes.push_back({Severity::note,
                    fmt::format("the log ends after step {}; it does not show how the run ended", *scan.last_step),
-                   *scan.last_progress});
+                   *scan.last_progress, true});
 }
 
 /// Notes a line about memory that ran out, if nothing shows that a program reports it about itself.
@@ -202,6 +202,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   if (primary != nullptr) {
     message_facts(*primary, known_capacity(scan, *primary, options), out.facts);
     sibling_facts(scan, *primary, out.facts);
+    neighbour_facts(scan, *primary, out.facts);
     phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
     host_facts(scan, *primary, out.facts);
   } else {

@@ -78,6 +78,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
 /// Detects another rank of this job among the processes that the message lists.
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
+/// Detects other processes on the GPU in the newest list of a monitor, where the message lists none.
+void neighbour_facts(const ScanResult& scan, const Incident& incident,
+                     Facts& facts);  // neighbours.cc: account.external*, join.newcomer*
 /// Finds the phase by the traceback, else by the last phase marker before the failure.
 Phase find_phase(const ScanResult& scan, const Incident& incident);  // phases.cc
 void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase,
@@ -111,6 +114,9 @@ void advice_facts(Facts& facts);    // advice.cc: advice.*
 
 /// The first failure that ended the work; otherwise the last one that the program survived.
 std::optional<std::size_t> find_primary(const ScanResult& scan);
+
+/// True if the series is the memory of one process, as a monitor lists it.
+bool is_process_series(const Series& series);  // neighbours.cc
 
 /// True if the series belongs to the failed process and began before the failure. Without a failure, true for every
 /// series.

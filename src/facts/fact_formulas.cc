@@ -52,7 +52,7 @@ constexpr Formula formulas[] = {
     {"model.states_least",
      "weights + gradients + moments of the optimizer, in 16 bits where the log does not say fp32"},
     {"advice.activations", "allocated + request − static"},
-    {"advice.activations_most", "allocated + request − half a byte × parameters, where their number is known"},
+    {"advice.activations_most", "allocated + request − half a byte × parameters − arrays of data, where they are known"},
     {"advice.static", "last value of tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
     {"advice.scores", "the request; for XLA, the largest buffer of its plan"},
@@ -67,6 +67,7 @@ constexpr Formula formulas[] = {
      "largest batch ≤ batch × (activations − need) ÷ activations that divides batch × accumulation; half the batch "
      "where activations are not known"},
     {"advice.share_down", "share − 0.1, at least half of it; of vLLM 0.9 where none is printed"},
+    {"advice.layers_to", "layers × 85% of the free memory ÷ weights"},
     {"advice.share_up", "share + 0.05, at most 0.95"},
     {"advice.context_to", "the length that the engine says fits, else half of what is set"},
     {"advice.step_tokens_to", "tokens of a step ÷ 2"},

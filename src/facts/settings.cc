@@ -250,6 +250,10 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
   }
   if (plans_scores(scan))
     facts.set("trace.attention", Value{true}, {scan.settings.find("plan_shape")->second.evidence});
+  // What was free before the program began is the most that could be free at its failure.
+  const auto request = facts.number("oom.request"), free_at_start = facts.number("settings.free_at_start");
+  if (request && free_at_start && *free_at_start < *request && facts.find("account.free_beyond_request") == nullptr)
+    facts.set("account.free_beyond_request", Value{false}, facts.find("settings.free_at_start")->evidence);
   set_alloc_conf(agent, facts);
   framework_facts(scan, incident, facts);
 }

@@ -307,6 +307,7 @@ bool belongs(const Series& s, const Incident* incident) {
     return false;  // it began after the failure
   if (first.source == failure.source && s.last_evidence.span.first_line < incident->run.first_line)
     return false;  // it belongs to an earlier run
+  if (is_process_series(s) && s.origin.pid != incident->origin.pid) return false;
   if (s.origin.rank && incident->origin.rank && s.origin.rank != incident->origin.rank) return false;
   return !s.origin.device || !incident->origin.device || s.origin.device == incident->origin.device;
 }

@@ -76,6 +76,7 @@ enum class OomTrait {
   saves_state,       ///< while a checkpoint was put together
   sigkill,           ///< nothing but the signal is known
   some_nodes,        ///< of some nodes of the job only
+  some_limit,        ///< the line does not show whether a limit or the whole machine was full
   suspected,         ///< the message says that memory might be the reason
   tpu,               ///< a TPU's memory
   vanished,          ///< a process is gone, and nobody saw why
@@ -87,7 +88,7 @@ template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "maps",
     "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose", "refusals_counted", "rocm",
-    "sampled", "saves_state", "sigkill", "some_nodes", "suspected", "tpu", "vanished", "virtual_limit", "whole_node",
+    "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu", "vanished", "virtual_limit", "whole_node",
     "windows");
 
 /// Another process on the GPU, as the failure message lists it.
@@ -103,6 +104,7 @@ struct Frame {
   std::string function;
   std::string code;      ///< the printed source line; "" when not printed
   bool library = false;  ///< inside site-packages, dist-packages or a framework's source tree
+  bool no_grad = false;  ///< the printed lines around it turn gradients off
 };
 
 /// One report of exhausted memory. All sizes are in bytes. A size that the report does not print is absent, not zero.
@@ -122,6 +124,7 @@ struct Oom {
   std::optional<Bytes> unallocated;    ///< reserved but unallocated
   std::optional<Bytes> private_pools;  ///< free blocks of CUDA-graph pools; contained in `allocated`
   std::optional<Bytes> limit;          ///< a software cap on this process or group
+  std::optional<Bytes> page_cache;     ///< pages of files that the limited group has in RAM
   std::vector<OtherProcess> others;
   bool described = false;            ///< by a tool that looked later, so the program's log may follow
   bool caught = false;               ///< the message itself states that the program continued
@@ -140,7 +143,7 @@ struct OomSize {
   std::string_view name;
   std::optional<Bytes> Oom::*field;
 };
-inline constexpr std::array<OomSize, 9> oom_sizes{{{"request", &Oom::request},
+inline constexpr std::array<OomSize, 10> oom_sizes{{{"request", &Oom::request},
                                                    {"capacity", &Oom::capacity},
                                                    {"free", &Oom::free},
                                                    {"process", &Oom::process},
@@ -148,7 +151,8 @@ inline constexpr std::array<OomSize, 9> oom_sizes{{{"request", &Oom::request},
                                                    {"reserved", &Oom::reserved},
                                                    {"unallocated", &Oom::unallocated},
                                                    {"private_pools", &Oom::private_pools},
-                                                   {"limit", &Oom::limit}}};
+                                                   {"limit", &Oom::limit},
+                                                    {"page_cache", &Oom::page_cache}}};
 
 /// An out-of-memory failure on the GPU, in a program with a single message form. `framework` names that form too.
 inline Oom device_oom(std::string_view framework, Agent agent = Agent::driver) {

@@ -33,6 +33,7 @@ struct Note {
   Severity severity = Severity::note;
   std::string text;
   std::optional<Evidence> at;
+  bool brief = false;  ///< the short report shows it, although it is no warning
 };
 
 /// The run that a failure ended, and its progress up to then. One input can contain several runs.

@@ -127,9 +127,11 @@ void emit_gpu_reading(EventSink& sink, const Card& card, const GpuAmount& amount
   sink.reading(reading, {}, time);
 }
 
-void emit_process_memory(EventSink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time) {
+void emit_process_memory(EventSink& sink, const GpuProcess& process, double number, double unit_bytes,
+                         std::optional<double> time) {
   Origin where;
-  where.pid = pid;
+  where.pid = process.pid;
+  where.device = process.device;
   sink.at(where);
   Reading reading;
   reading.metric = Metric::memory;
@@ -137,7 +139,8 @@ void emit_process_memory(EventSink& sink, i64 pid, double number, double unit_by
   reading.value = number * unit_bytes;
   reading.quantum = std::max(1.0, unit_bytes);
   reading.unit = "MiB";
-  reading.label = "process " + std::to_string(pid);
+  reading.label = "process " + std::to_string(process.pid);
+  if (!process.name.empty()) reading.label += " (" + std::string(process.name) + ")";
   sink.reading(reading, {}, time);
 }
 

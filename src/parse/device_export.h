@@ -45,8 +45,16 @@ struct GpuAmount {
 /// `time` is in seconds since 1970.
 void emit_gpu_reading(EventSink& sink, const Card& card, const GpuAmount& amount, std::optional<double> time = {});
 
-/// GPU memory of one process, as a series per process.
-void emit_process_memory(EventSink& sink, i64 pid, double number, double unit_bytes, std::optional<double> time);
+/// A process on a GPU. A monitor may print its name and its GPU.
+struct GpuProcess {
+  i64 pid = 0;
+  std::string_view name = {};
+  std::optional<int> device = {};
+};
+
+/// GPU memory of one process, as a series per process: "process 4711", or "process 4711 (python)".
+void emit_process_memory(EventSink& sink, const GpuProcess& process, double number, double unit_bytes,
+                         std::optional<double> time = {});
 
 /// The name of a MIG instance: "MIG 0/2/0" is GPU 0, GPU instance 2, compute instance 0.
 std::string instance_name(std::string_view card, std::string_view gpu_instance, std::string_view compute_instance);

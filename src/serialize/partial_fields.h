@@ -57,6 +57,7 @@ void fields(auto& field, Is<Frame> auto& of) {
   field("function", of.function);
   field("code", of.code);
   field("library", of.library);
+  field("no_grad", of.no_grad);
 }
 
 void fields(auto& field, Is<Oom> auto& of) {
@@ -74,6 +75,7 @@ void fields(auto& field, Is<Oom> auto& of) {
   field("reserved", of.reserved);
   field("unallocated", of.unallocated);
   field("private_pools", of.private_pools);
+  field("page_cache", of.page_cache);
   field("limit", of.limit);
   field("others", of.others, {.max_items = max_other_processes});
   field("caught", of.caught);
