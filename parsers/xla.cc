@@ -101,6 +101,21 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
   });
 }
 
+/// "Output size 8.73G; shares 8.73G with arguments.": what the program returns in the memory of donated arguments.
+void read_donation(const Cursor& cursor, EventSink& sink) {
+  static constexpr std::string_view size = "Output size ", shares = "; shares ";
+  const auto line = find_after(cursor, plan_lines, size);
+  if (!line) return;
+  const std::string_view text = line->text;
+  const std::size_t at = text.find(shares);
+  if (at == text.npos || text.find(" with arguments", at) == text.npos) return;
+  const auto returned = read_size(text.substr(text.find(size) + size.size())),
+             shared = read_size(text.substr(at + shares.size()));
+  if (!returned || !shared) return;
+  sink.setting("plan_outputs", std::to_string(returned->count));
+  sink.setting("plan_shared", std::to_string(shared->count));
+}
+
 }  // namespace
 
 void gpu(const Match& m, EventSink& sink) {
@@ -120,6 +135,7 @@ void hbm(const Match& m, EventSink& sink) {
   oom.traits = {OomTrait::tpu};
   read_request(m[1], oom);
   oom.limit = read_size(m[2]);
+  read_donation(m.cursor, sink);
   static constexpr std::string_view excess = "Exceededhbmcapacityby";
   if (const std::size_t at = m.after().find(excess); at != std::string_view::npos)
     if (const auto size = read_size(m.after().substr(at + excess.size())))
