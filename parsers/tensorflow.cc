@@ -10,6 +10,7 @@
 // nothing follows it.
 #include <array>
 #include <limits>
+#include <vector>
 
 #include "base/ascii.h"
 #include "parse/context.h"
@@ -180,6 +181,49 @@ void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
   sink.oom(std::move(oom));
 }
 
+/// The dimensions of "32,64,250,250".
+std::vector<i64> parse_shape(std::string_view shape) {
+  std::vector<i64> dimensions;
+  while (!shape.empty()) {
+    dimensions.push_back(leading_integer(shape));
+    shape.remove_prefix(std::min(shape.find(',') + 1, shape.size()));
+    if (shape.find(',') == shape.npos) break;
+  }
+  if (!shape.empty()) dimensions.push_back(leading_integer(shape));
+  return dimensions;
+}
+
+/// The bytes of the arrays in the dump above that hold whole images, and the most images in one of them. Their size is
+/// a multiple of an image of three colours at the resolution of the refused tensor, or of a larger one before its
+/// pooling. They hold far more images than a step.
+struct DataArrays {
+  i64 bytes = 0, images = 0;
+};
+DataArrays find_data_arrays(const Cursor& cursor, const std::vector<i64>& shape, i64 request) {
+  constexpr i64 colours = 3, float_bytes = 4, most_pooling = 8, many_steps = 4, far_above = 4;
+  static constexpr std::string_view label = " Chunks of size ";
+  const i64 side = shape[2] == shape[3] ? shape[2] : shape[1] == shape[2] ? shape[1] : 0;
+  DataArrays found;
+  if (side < 2) return found;
+  cursor.backward(max_dump_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    const std::size_t at = text.find(label);
+    if (at == text.npos) return text.find("Summary of in-use") == text.npos;
+    const i64 size = leading_integer(text.substr(at + label.size()));
+    const i64 count = leading_integer(text.substr(text.rfind(' ', at - 1) + 1));
+    if (size < far_above * request) return true;
+    for (i64 pooled = 1; pooled <= most_pooling; pooled *= 2) {
+      const i64 image = side * pooled * side * pooled * colours * float_bytes;
+      if (size % image != 0 || size / image < many_steps * shape[0]) continue;
+      found.bytes += count * size;
+      found.images = std::max(found.images, size / image);
+      break;
+    }
+    return true;
+  });
+  return found;
+}
+
 }  // namespace
 
 void allocator(const Match& m, EventSink& sink) {
@@ -231,8 +275,13 @@ void tensor(const Match& m, EventSink& sink) {
   oom.request = tensor_size(m[1], m[2]);
   sink.at(where);
   // The first dimension of a tensor of images or volumes is their number.
-  if (const auto dimensions = std::count(m[1].begin(), m[1].end(), ',') + 1; dimensions == 4 || dimensions == 5)
-    sink.setting("images", m[1].substr(0, m[1].find(',')));
+  const auto shape = parse_shape(m[1]);
+  if (shape.size() == 4 || shape.size() == 5) sink.setting("images", std::to_string(shape[0]));
+  if (shape.size() == 4 && oom.request)
+    if (const DataArrays data = find_data_arrays(m.cursor, shape, oom.request->count); data.bytes > 0) {
+      sink.setting("data_arrays", std::to_string(data.bytes));
+      sink.setting("data_images", std::to_string(data.images));
+    }
   sink.oom(std::move(oom));
 }
 

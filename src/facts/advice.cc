@@ -22,6 +22,10 @@ constexpr double majority = 0.5;  ///< of the GPU; from here, PyTorch's counters
 constexpr double several = 2;     ///< of processes or ranks
 constexpr double min_weight_bytes = 0.5;  ///< per parameter: 4-bit weights without anything else
 
+/// Of the free memory, the share that a program with layers on the GPU gives to weights. The rest is for the cache of
+/// these layers and for its buffers, which take 1 to 3 GiB at usual contexts on a GPU of 24 GiB.
+constexpr double weights_share = 0.85;
+
 double round_up(double value, double unit) { return std::ceil(value / unit) * unit; }
 
 /// The largest batch up to `wanted` that divides the samples of one accumulated step, so that the global batch stays
@@ -74,6 +78,11 @@ void engine_advice(Facts& facts) {
     set("advice.context_to", *fits, "settings.fitting_length");
   else if (length && *length >= 2)
     set("advice.context_to", std::floor(*length / 2), "settings.sequence_length");
+  const auto weights = facts.number("settings.weights_memory"), free = facts.number("settings.free_at_start"),
+             layers = facts.number("settings.layers");
+  if (weights && free && layers && *weights > *free)
+    if (const double to = std::floor(*layers * weights_share * *free / *weights); to >= 1)
+      set("advice.layers_to", to, "settings.layers");
   if (const auto tokens = facts.number("settings.step_tokens"); tokens && *tokens >= 2)
     set("advice.step_tokens_to", std::floor(*tokens / 2), "settings.step_tokens");
 }
@@ -123,9 +132,11 @@ void advice_facts(Facts& facts) {
   auto allocated = get("oom.allocated");
   if (const auto process = get("oom.process"); facts.is_true("account.unmapped_pool") && process) allocated = process;
   if (const auto request = get("oom.request"); in_step && allocated && request) {
-    const double weights = get("settings.parameters").value_or(0) * min_weight_bytes;
-    if (*allocated + *request > weights)
-      set("advice.activations_most", *allocated + *request - weights, {"oom.allocated", "oom.request"});
+    const double fixed =
+        get("settings.parameters").value_or(0) * min_weight_bytes + get("settings.data_arrays").value_or(0);
+    if (*allocated + *request > fixed)
+      set("advice.activations_most", *allocated + *request - fixed,
+          {"oom.allocated", "oom.request", "settings.data_arrays"});
   }
   const auto activations = get("advice.activations"), max_activations = get("advice.activations_most");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {
