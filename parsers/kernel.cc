@@ -53,6 +53,33 @@ std::optional<Bytes> find_group_limit(const Cursor& cursor) {
   return out;
 }
 
+/// The number of bytes after `label`, as a word of its own: "file 428433408" on a line, or "cache:4KB" between others.
+std::optional<i64> counter_after(std::string_view text, std::string_view label) {
+  const std::size_t at = text.find(label);
+  if (at == text.npos || (at > 0 && text[at - 1] != ' ') || at + label.size() >= text.size()) return std::nullopt;
+  const std::string_view number = text.substr(at + label.size());
+  if (!is_digit(number.front())) return std::nullopt;
+  const std::size_t digits = number.find_first_not_of("0123456789");
+  return leading_integer(number) * (digits != number.npos && number.substr(digits).starts_with("KB") ? KiB : 1);
+}
+
+/// The pages of files in the cgroup's counters above the kill. The kernel counts shared memory among them, which
+/// belongs to the processes.
+std::optional<Bytes> find_page_cache(const Cursor& cursor) {
+  std::optional<i64> files, shared;
+  cursor.backward(max_block_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    const bool first = text.find("Memory cgroup stats for") != text.npos;
+    for (const std::string_view label : {"file ", "cache:"})
+      if (const auto count = counter_after(text, label)) files = count;
+    for (const std::string_view label : {"shmem ", "shmem:"})
+      if (const auto count = counter_after(text, label)) shared = count;
+    return !first && text.find("invoked oom-killer") == text.npos;
+  });
+  if (!files || !shared || *files <= *shared) return std::nullopt;
+  return Bytes{*files - *shared, 0};
+}
+
 /// The software that created a cgroup, recognised by the cgroup's path. A container's scope is below its pod's slice
 /// and a step's cgroup below its daemon's, so the order matters.
 struct CgroupManager {
@@ -75,12 +102,17 @@ bool on_some_nodes(const Cursor& cursor) {
                      summary->text.find("CONSTRAINT_MEMORY_POLICY") != summary->text.npos);
 }
 
-/// True if the kill enforced a cgroup's limit. If the message is cut off, the lines above decide.
-bool is_group_kill(const Match& m) {
+/// Whether the kill enforced a cgroup's limit, or the whole machine was full. If the message is cut off, the lines above
+/// decide; nullopt without them.
+std::optional<bool> is_group_kill(const Match& m) {
   if (m.before().ends_with("Memorycgroupoutofmemory:") || m.before().ends_with("limitexceeded:")) return true;
   if (m.before().ends_with("Outofmemory:")) return false;
-  return is_near(m.cursor, 12, 0,
-                 {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"});
+  constexpr int near = 12;  // lines
+  if (is_near(m.cursor, near, 0,
+              {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"}))
+    return true;
+  if (is_near(m.cursor, near, 0, {"CONSTRAINT_", "Out of memory", "ut of memory: Kill process"})) return false;
+  return is_near(m.cursor, max_block_lines, 0, {"invoked oom-killer"}) ? std::optional(false) : std::nullopt;
 }
 
 void set_some_nodes(Oom& oom) {
@@ -187,9 +219,12 @@ void killed(const Match& m, EventSink& sink) {
   oom.process = non_file_memory(m);
   const auto files = m.has(4) ? parse_kibibytes(m[4]) : Bytes{};
   if (!oom.process) oom.process = victim_in_table(m.cursor, pid);
-  const bool of_group = is_group_kill(m);
+  const auto scope = is_group_kill(m);
+  const bool of_group = scope.value_or(false);
   if (!of_group && on_some_nodes(m.cursor)) set_some_nodes(oom);
+  if (!scope) oom.message_format = "oom-killer-cut", oom.traits.push_back(OomTrait::some_limit);
   if (of_group) oom.limit = find_group_limit(m.cursor);
+  if (oom.limit) oom.page_cache = find_page_cache(m.cursor);
   if (oom.limit && oom.process && files)  // the table counts file pages, too
     oom.others = find_other_processes(m.cursor, pid, (*oom.process + *files).count, oom.limit->count);
   emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));

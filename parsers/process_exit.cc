@@ -67,8 +67,20 @@ void emit_signal(const Match& m, int signal, EventSink& sink) {
 
 void emit(const Match& m, EventSink& sink) { emit_kill(m, false, sink); }
 
-/// The state of a container.
-void described(const Match& m, EventSink& sink) { emit_kill(m, !is_of_earlier_container(m.cursor), sink); }
+/// The state of a container. Kubernetes prints its own reason near the exit code: "Reason: Error", "\"reason\": \"Error\",".
+void described(const Match& m, EventSink& sink) {
+  constexpr int state_lines = 4;  // the keys of one state
+  const auto look = [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    const std::size_t at = text.find("eason");
+    if (at == text.npos || text.find("Error", at) == text.npos) return true;
+    sink.setting("end_reason", "Error");
+    return false;
+  };
+  m.cursor.backward(state_lines, look);
+  m.cursor.forward(state_lines, look);
+  emit_kill(m, !is_of_earlier_container(m.cursor), sink);
+}
 
 /// The shell prints the pid of its child.
 void shell(const Match& m, EventSink& sink) {

@@ -163,6 +163,7 @@ std::optional<Account> build_account(const Incident& incident) {
       return std::nullopt;
     add(host_share(oom), oom.process);
     for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
+    add("page cache (files)", oom.page_cache);
     if (oom.capacity && oom.free) {
       add("other processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);

@@ -5,6 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
+#include "parse/context.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -35,12 +38,26 @@ i64 count_victims(const Incident& incident) {
   return static_cast<i64>(pids.size());
 }
 
+/// FSDP's warning about a tensor that it could not copy: "Failed to clone() tensor with name … on rank 3. This may mean
+/// that this state_dict entry could point to invalid memory". The save goes on with the tensor itself.
+void read_save(Incident& incident) {
+  static constexpr std::string_view label = " on rank ";
+  const std::string& line = incident.evidence.excerpt;
+  const std::size_t at = line.find(label), number = at + label.size();
+  if (at != std::string::npos && !incident.origin.rank && number < line.size() && is_digit(line[number]))
+    incident.origin.rank = static_cast<int>(leading_integer(std::string_view(line).substr(number)));
+  if (!incident.oom.has(OomTrait::damages_state) || incident.handled) return;
+  incident.handled = true;
+  incident.handled_by = incident.evidence;
+}
+
 }  // namespace
 
 void read_lines_of(Incident& incident) {
   for (const TraitWords& row : line_words)
     if (incident.evidence.excerpt.find(row.words) != std::string::npos && !incident.oom.has(row.trait))
       incident.oom.traits.push_back(row.trait);
+  if (incident.oom.has(OomTrait::saves_state)) read_save(incident);
   incident.victims = count_victims(incident);
 }
 

@@ -83,6 +83,31 @@ void ResultBuilder::keep_progress() {
     }
 }
 
+/// PyTorch's own counter below a failure that the program caught includes those whose messages were not printed.
+void ResultBuilder::count_refusals() {
+  Incident* caught = nullptr;
+  for (Incident& incident : result_.incidents) {
+    if (incident.oom.kind != OomKind::device || incident.follows) continue;
+    if (caught != nullptr || !incident.handled) return;  // whose the others are is unknown
+    caught = &incident;
+  }
+  if (caught == nullptr) return;
+  for (const Event& event : result_.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || remark->id != "allocator/failures" || event.when.order < caught->when.order) continue;
+    const i64 counted = whole_number(remark->number.value_or(0)) - 1;
+    const auto printed = static_cast<i64>(caught->occurrences.size()) + caught->more_occurrences;
+    if (counted > printed) caught->more_occurrences += counted - printed;
+  }
+}
+
+bool ResultBuilder::was_completed_before(const Incident& incident) const {
+  return std::any_of(result_.remarks.begin(), result_.remarks.end(), [&](const Event& event) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    return remark != nullptr && remark->id == "run/completed" && event.when.order < incident.when.order;
+  });
+}
+
 Event ResultBuilder::event_here() {
   Event e;
   e.evidence = here_.evidence();
@@ -145,7 +170,7 @@ bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& con
   constexpr i64 max_lines = 2;
   constexpr double max_seconds = 1;
   const auto kills = [](const Oom& oom) {
-    return oom.message_format == "oom-killer" && (oom.agent == Agent::kernel || oom.agent == Agent::cgroup);
+    return (oom.message_format == "oom-killer" || oom.message_format == "oom-killer-cut") && (oom.agent == Agent::kernel || oom.agent == Agent::cgroup);
   };
   if (!kills(old.oom) || !kills(now) || old.oom.agent != now.agent || here_.number() - context.line > max_lines)
     return false;
@@ -210,6 +235,7 @@ void ResultBuilder::merge_report(std::size_t index, const Oom& now) {
   if (old.oom.frames.empty()) old.oom.frames = read_traceback(here_.cursor());
   if (!old.origin.rank) old.origin.rank = here_.origin().rank;
   if (!old.origin.device) old.origin.device = here_.origin().device;
+  if (!old.origin.pid) old.origin.pid = here_.origin().pid;
   if (!now.caught && old.oom.caught) {  // a warning first, then nobody caught the exception
     old.oom.caught = old.handled = false;
     old.handled_by.reset();
@@ -308,6 +334,7 @@ void ResultBuilder::setting(std::string_view name, std::string_view value) {
   const auto found = result_.settings.find(name);
   const bool known = found != result_.settings.end(), same = known && found->second.value == value;
   runs_.setting(here_, known && !same);
+  if (name == "script" && same) runs_.command(here_);
   if (same) return;  // keep the line that printed it first
   if (!known && result_.settings.size() >= ScanLimits::settings) return;
   KnownSetting setting{std::string(value), here_.evidence(), "", 0};
@@ -414,7 +441,15 @@ void ResultBuilder::finish() {
   emit_counted_refusal();
   runs_.finish();
   recovery_.mark(result_.incidents, contexts_);
-  for (Incident& incident : result_.incidents) read_lines_of(incident);
+  count_refusals();
+  for (Incident& incident : result_.incidents) {
+    read_lines_of(incident);
+    // A save after the training belongs to no step and no epoch.
+    if (incident.oom.has(OomTrait::saves_state) && was_completed_before(incident)) {
+      incident.when.step.reset();
+      incident.when.epoch.reset();
+    }
+  }
 }
 
 }  // namespace oomdoctor

@@ -54,6 +54,9 @@ class ResultBuilder : public EventSink {
   void add_time(double time);
   void count_impossible();
   Event event_here();
+  void count_refusals();
+  /// True if the training was finished before the failure.
+  bool was_completed_before(const Incident& incident) const;
   /// Keeps the progress of the failed streams of a run that ends.
   void keep_progress();
 

@@ -15,8 +15,9 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 25> titles_by_format = {{
+constexpr std::array<Words, 30> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
+    {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
      "The container killed a process at its memory limit; the main process exited without an error"},
@@ -41,6 +42,9 @@ constexpr std::array<Words, 25> titles_by_format = {{
     {"session-crashed", "The notebook's session crashed without a reason in the log"},
     {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
     {"mapping", "A file could not be mapped into memory"},
+    {"vllm-free-memory", "Less GPU memory was free at startup than the engine may take"},
+    {"sglang-unbalanced", "One GPU had less free memory than the others"},
+    {"torch-counted", "PyTorch counted an OOM whose message is not in the log"},
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
 }};
 
@@ -75,6 +79,8 @@ std::string host_title(std::string_view agent, std::string_view message_format) 
 std::string plain_title(const ReportIncident& of) {
   if (of.kind == "host") return host_title(of.agent, of.message_format);
   if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
+  if (const std::string_view title = look_up(titles_by_format, of.message_format); !title.empty())
+    return std::string(title);
   if (of.kind == "pool") return "A fixed-size memory pool was too small";
   const std::string device = memory_name(of);
   if (of.kind == "masked") return fmt::format("A library call on {} failed, possibly because memory was short", device);
@@ -152,7 +158,9 @@ std::string incident_title(const ReportIncident& of) {
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
   title += doubt;
-  if (of.handled) title += "; the program continued";
+  // A counter of failures does not show where the program was.
+  const bool counted = of.kind == "device" && !look_up(titles_by_format, of.message_format).empty();
+  if (of.handled && !counted) title += "; the program continued";
   return title;
 }
 
@@ -195,10 +203,11 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts) {
                        text(oom.reserved.value_or(oom.allocated.value_or(Bytes{}))), text(*oom.limit));
   if (oom.request && oom.free && oom.capacity)
     return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
+  // XLA's compiler adds up what a whole program needs, before anything is requested.
   const auto excess = facts.number("settings.plan_excess");
-  if (oom.request && oom.limit && oom.agent == Agent::xla && excess)
-    return fmt::format("{} requested, {} allowed, {} too much", text(*oom.request), text(*oom.limit),
-                       bytes_text(whole_number(*excess)));
+  if (oom.request && oom.limit && oom.agent == Agent::xla)
+    return fmt::format("the program needs {} of {}{}", text(*oom.request), text(*oom.limit),
+                       excess ? fmt::format(", {} too much", bytes_text(whole_number(*excess))) : "");
   if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
   if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
   if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
@@ -218,8 +227,9 @@ std::string account_name(const ReportIncident& of) {
 }
 
 std::string short_share_label(const std::string& label) {
-  constexpr std::array<Words, 10> table = {{{"PyTorch cache (unused)", "cache"},
+  constexpr std::array<Words, 11> table = {{{"PyTorch cache (unused)", "cache"},
                                             {"cache (unused)", "cache"},
+                                            {"page cache (files)", "page cache"},
                                             {"CUDA graph pools (free blocks)", "graph pools"},
                                             {"CUDA context + libraries", "CUDA+libs"},
                                             {"HIP context + libraries", "HIP+libs"},
