@@ -104,6 +104,11 @@ std::optional<double> max_saving(const FixRule& rule, const Facts& facts) {
   return std::max(*live, reserved.value_or(0)) + *request + others.value_or(0);
 }
 
+int choose_cost(const FixRule& rule, const Facts& facts) {
+  const OtherTitle* other = find_other_title(rule.other_titles, facts);
+  return other == nullptr || other->cost == OtherTitle::usual_cost ? rule.cost : other->cost;
+}
+
 Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, const Need& need) {
   Candidate fix;
   fix.rule = &rule;
@@ -120,8 +125,8 @@ Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const
   if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
   const double evidence =
       (fix.applies() ? 1 : planning.unknown_evidence) * (fix.maybe_in_force ? planning.maybe_in_force : 1);
-  fix.score =
-      evidence * cause_weight(rule, causes) * effect(fix, need) * rule.rank / ((1 + rule.cost) * (1 + rule.risk));
+  fix.score = evidence * cause_weight(rule, causes) * effect(fix, need) * rule.rank /
+              ((1 + choose_cost(rule, facts)) * (1 + rule.risk));
   return fix;
 }
 
@@ -227,7 +232,7 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   if (fix.low) out.saves_low_bytes = rounded(*fix.low);
   if (fix.max_saves && *fix.max_saves > 0) out.saves_low_bytes = 0, out.saves_high_bytes = rounded(*fix.max_saves);
   out.saves_formula = rule.saves_formula;
-  out.cost = rule.cost;
+  out.cost = choose_cost(rule, facts);
   out.diagnostic = rule.kind == FixKind::diagnostic;
   out.outside = rule.kind == FixKind::outside;
   out.risk = rule.risk;

@@ -61,10 +61,15 @@ struct OpenFact {
 std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::map<std::string_view, OpenFact> by_command;
   const bool failed = facts.find("oom.kind") != nullptr;
+  // Before the first step nothing can have grown, and a program that does not train has no optimizer.
+  const bool no_steps = facts.is_true("phase.load"), no_training = facts.is_false("run.trains");
   for (const auto& doubt : doubts) {
     // Without a failure, there is no message and no traceback to ask for.
     const auto is_of = [&](std::string_view group) { return std::string_view(doubt.fact).starts_with(group); };
     if (!failed && (is_of("oom.") || is_of("account.") || is_of("phase.") || is_of("trace."))) continue;
+    if (no_steps && (is_of("trend.") || is_of("shape.") || doubt.fact == "phase.first_step")) continue;
+    if ((no_steps || no_training) && doubt.fact == "trace.optimizer") continue;
+    if (no_training && doubt.fact == "settings.trainable_parameters") continue;
     const FactSpec* spec = find_fact_spec(doubt.fact);
     const FactSpec* source = spec ? find_source(*spec) : nullptr;
     if (!source || is_available(facts, *source)) continue;

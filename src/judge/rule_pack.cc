@@ -47,7 +47,8 @@ void read_header(RuleTable& table, std::string& title, std::string& source) {
 std::vector<OtherTitle> read_other_titles(RuleTable& table) {
   std::vector<OtherTitle> titles;
   for (RuleTable& other : table.tables("other_title")) {
-    titles.push_back({other.need_condition("if"), other.need_text("title")});
+    OtherTitle& title = titles.emplace_back(OtherTitle{other.need_condition("if"), other.need_text("title")});
+    if (other.has("cost")) title.cost = static_cast<int>(other.need_number("cost", 0, 4));
     other.finish();
   }
   return titles;
@@ -170,11 +171,16 @@ std::string nearest_id(std::string_view word, const Rules& rules) {
 
 }  // namespace
 
-const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts) {
+const OtherTitle* find_other_title(const std::vector<OtherTitle>& others, const Facts& facts) {
   const auto fitting = std::find_if(others.begin(), others.end(), [&](const OtherTitle& other) {
     return other.condition.truth(facts) == Truth::yes;
   });
-  return fitting == others.end() ? usual : fitting->title;
+  return fitting == others.end() ? nullptr : &*fitting;
+}
+
+const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts) {
+  const OtherTitle* fitting = find_other_title(others, facts);
+  return fitting == nullptr ? usual : fitting->title;
 }
 
 void RulePack::add(const RuleFile& file) {

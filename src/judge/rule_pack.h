@@ -44,13 +44,18 @@ struct RuleTest {
 
 class RuleTable;
 
-/// A title for a special situation.
+/// A title for a special situation, and the cost of a fix in it.
 struct OtherTitle {
+  static constexpr int usual_cost = -1;
+
   Expr condition;
   std::string title;
+  int cost = usual_cost;
 };
 
-/// The first of `others` whose condition is true, else `usual`.
+/// The first of `others` whose condition is true; null if none is.
+const OtherTitle* find_other_title(const std::vector<OtherTitle>& others, const Facts& facts);
+/// Its title, else `usual`.
 const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts);
 
 /// A file in rules/causes/.
