@@ -135,6 +135,11 @@ void RunTracker::setting(const CurrentLine& here, bool changed) {
   restated_.changed |= changed;
 }
 
+void RunTracker::command(const CurrentLine& here) {
+  const bool worked = result_.progress_lines > progress_before_;
+  if (!here.origin().rank && (worked || (end_ && here.number() > end_->line))) begin_run(here);
+}
+
 void RunTracker::exit(const CurrentLine& here, const Exit& exit) {
   if (!exit.signal && exit.code.value_or(0) == 0) return;
   end_run();
@@ -176,6 +181,7 @@ void RunTracker::end_run() {
 void RunTracker::begin_run(const CurrentLine& here) {
   const Evidence first = restated_.first ? *restated_.first : here.evidence();
   restated_ = {};
+  if (place_.number > 0 && place_.first_line == first.span.first_line) return;  // another sign of the same start
   end_.reset();
   end_run();
   // All steps so far belong to the run before.

@@ -43,6 +43,8 @@ class RunTracker {
   void go_on(const CurrentLine& here, const StepRun& run);
   /// A setting is printed; `changed`: with another value than before.
   void setting(const CurrentLine& here, bool changed);
+  /// The command line that started the program is printed again.
+  void command(const CurrentLine& here);
   void exit(const CurrentLine& here, const Exit& exit);
   void remark(const CurrentLine& here, std::string_view id, std::optional<double> number);
   /// Begins the run of this failure, if settings printed after many steps show that the job was started again.

@@ -135,7 +135,9 @@ void add_verdict(Document& page, const Content& content) {
 
 void add_first_fix(Document& page, const Content& content) {
   if (content.report.fixes.empty()) return;
-  page.add("<div class=\"first-fix\">\n<div class=\"fix-head\">");
+  page.add("<div class=\"first-fix\">\n");
+  if (is_about_earlier_run(content.report)) page.add("<p class=\"muted\">For the earlier run:</p>\n");
+  page.add("<div class=\"fix-head\">");
   add_fix_head(page, content.report, 0, "h2");
   page.add("</div>\n");
   add_fix_body(page, content, content.report.fixes.front());

@@ -33,7 +33,8 @@ void add_verdict(Document& out, const Report& report) {
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));
   if (const std::string why = why_words(report); !why.empty()) out.add("- **Why:** {}\n", markdown_inline(why));
-  if (!report.fixes.empty()) out.add("- **Try first:** {}\n", markdown_inline(report.fixes.front().title));
+  if (!report.fixes.empty()) out.add("- **{}:** {}\n", is_about_earlier_run(report) ? "Try first, for the earlier run" : "Try first",
+            markdown_inline(report.fixes.front().title));
   if (const std::string again = retry_words(verdict); !again.empty())
     out.add("- **Run again:** {}\n", markdown_inline(again));
   out.add("\n");
@@ -61,7 +62,7 @@ void add_account(Document& out, const ReportIncident& of) {
 void add_incidents(Document& out, const Report& report) {
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
-    out.add("### {}\n\n", markdown_inline(incident_title(incident)));
+    out.add("### {}{}\n\n", is_about_earlier_run(report) ? "Earlier: " : "", markdown_inline(incident_title(incident)));
     out.add("{}", markdown_code(place(incident.location)));
     if (const auto who = incident_circumstances(incident); !who.empty()) out.add(" ({})", markdown_inline(who));
     if (incident.frame) {

@@ -146,6 +146,7 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
   page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
   if (view.quiet) return;
+  if (is_about_earlier_run(report) && !report.fixes.empty()) page.text(" ", "For the earlier run:");
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
   if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
     page.text(" Next: ", "this may be no log of a training job; oomdoctor list formats shows what oomdoctor reads.");

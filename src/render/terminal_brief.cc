@@ -23,6 +23,7 @@ namespace {
 constexpr std::size_t max_shown_runs = 4;  ///< the last ones
 constexpr std::size_t max_further = 2;     ///< failures other than that of the verdict
 constexpr std::size_t max_reasons = 2;     ///< of the first cause
+constexpr std::size_t max_circumstances = 2;
 constexpr std::size_t max_notes = 2;       ///< errors and warnings
 constexpr std::size_t max_lost = 4;
 constexpr double min_candidate = 0.1;  ///< minimum probability of a second cause whose reason is printed
@@ -66,15 +67,21 @@ std::string frame_text(const Page& page, const ReportFrame& frame) {
 /// The request, and its location in the user's code. Without both, the cited line.
 void add_request(Page& page, const ReportIncident& of) {
   std::vector<std::string> parts;
-  if (!of.account && !of.numbers.empty())
+  const bool of_node = of.kind == "host" && of.account && of.capacity_bytes && of.free_bytes;
+  if (of_node) {  // the account has the parts, not their sum
+    const std::int64_t used = *of.capacity_bytes - *of.free_bytes;
+    const double share = static_cast<double>(used) / static_cast<double>(*of.capacity_bytes);
+    parts.push_back(fmt::format("{} in use on the node ({})", bytes_text(used), percent_text(share)));
+  } else if (!of.account && !of.numbers.empty())
     parts.push_back(plain_line(of.numbers));
   else if (of.requested_bytes)
     parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
   // Code of a library is the place where nothing of the user's own is in the traceback.
   const auto& place = of.frame ? of.frame : of.ask_frame;
   if (place) parts.push_back(frame_text(page, *place));
-  if (!parts.empty()) return page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
-  if (of.location.excerpt.empty()) return;
+  if (!parts.empty()) page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
+  const bool has_numbers = of.account || !of.numbers.empty() || of.requested_bytes;
+  if ((has_numbers && !parts.empty()) || of.location.excerpt.empty()) return;
   const MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence
   page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
 }
@@ -126,7 +133,11 @@ void add_failures(Page& page, const Report& report) {
   const auto roots = root_incidents(report);
   if (roots.empty()) return;
   const ReportIncident& main = shown_incident(report, roots);
-  const std::string word = main.handled ? page.paint.warning("warning: ") : page.paint.error("error: ");
+  const bool earlier = is_about_earlier_run(report);
+  if (earlier) page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
+  const std::string word = earlier        ? page.paint.warning("earlier: ")
+                           : main.handled ? page.paint.warning("warning: ")
+                                          : page.paint.error("error: ");
   page.text(
       "",
       word + page.paint.bold(plain_line(incident_title(main))) + "  (" + plain_line(where_words(report, main)) + ")",
@@ -205,6 +216,11 @@ void add_short_series(Page& page, const Report& report) {
   const auto order = sort_series(report);
   if (order.empty()) return;
   const ReportSeries& series = choose_series(report, order);
+  // One value at the start of each run is no curve.
+  const bool across_runs = std::any_of(report.runs.begin(), report.runs.end(), [&](const ReportRun& run) {
+    return run.path == series.first.path && series.first.line < run.first_line && run.first_line <= series.last.line;
+  });
+  if (across_runs && series.n <= static_cast<std::int64_t>(report.runs.size())) return;
   const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
   if (is_too_short && !is_single(series) && series.x_unit == "value")
     return;  // values without steps, of unknown origin
@@ -279,6 +295,13 @@ std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<
       reasons.push_back(&reason);
     else if (!is_shown(reason) && repeated == nullptr)
       repeated = &reason;
+  }
+  // A circumstance decides nothing, but only this log has it: how far a load came, who requested, what was left.
+  const std::size_t allowed = reasons.size() + max_circumstances;
+  for (std::size_t i = max_reasons; i < cause.because.size() && reasons.size() < allowed; ++i) {
+    const Reason& reason = cause.because[i];
+    const bool circumstance = reason.weight == 0 && !find_numbers(reason.text).empty();
+    if (circumstance && !is_shown(reason) && !repeats(reason.text, printed)) reasons.push_back(&reason);
   }
   if (reasons.empty() && repeated != nullptr && !is_measurement(cause.because.front()) && !is_measurement(*repeated))
     reasons.push_back(repeated);

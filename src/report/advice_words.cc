@@ -78,6 +78,10 @@ std::string cause_name(const Verdict& verdict) {
   return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
 }
 
+bool is_about_earlier_run(const Report& report) {
+  return report.verdict.outcome == Outcome::ended_otherwise && report.runs.size() > 1 && !report.incidents.empty();
+}
+
 bool is_nothing_to_fix(const Report& report) {
   return report.verdict.outcome == Outcome::handled_oom && report.fixes.empty();
 }

@@ -56,6 +56,19 @@ std::string with_title(const std::string& title, const std::string& detail) {
 
 std::string after_semicolon(const std::string& text) { return text.empty() ? "" : "; " + text; }
 
+/// For example "an earlier run (1 of 3) ran out of memory (train.log:88)"; "" if none did.
+std::string earlier_failure(const Runs& runs, const Report& report) {
+  std::vector<std::size_t> failed;
+  for (std::size_t k = 0; k + 1 < runs.all.size(); ++k)
+    if (runs.all[k].failure) failed.push_back(k);
+  if (failed.empty()) return "";
+  const ReportIncident& last = report.incidents[*runs.all[failed.back()].failure];
+  const std::string place = fmt::format(" ran out of memory ({})", file_and_line(last.location));
+  if (failed.size() > 1)
+    return fmt::format("{} earlier runs of {}{}", failed.size(), runs.all.size(), place);
+  return fmt::format("an earlier run ({} of {}){}", failed.front() + 1, runs.all.size(), place);
+}
+
 /// For example "runs 1 and 2 ran out of memory"; "" if only the last run did.
 std::string earlier_failures(const Runs& runs) {
   std::vector<std::string> failed;
@@ -78,9 +91,11 @@ class Headline {
     if (verdict_.outcome == Outcome::unrecognised) return of_unreadable();
     const std::string earlier = earlier_failures(analysis_.runs);
     if (verdict_.outcome == Outcome::ended_otherwise) {
-      const std::string step = scan_.last_step ? fmt::format(" at step {}", *scan_.last_step) : "";
-      const std::string run = runs == 1 ? "the run" : fmt::format("{} runs; the last", runs);
-      return fmt::format("{} ended with {}{}{}", run, end_words(*verdict_.end), step, after_semicolon(earlier));
+      const bool progressed =
+          scan_.last_progress && scan_.last_progress->span.first_line >= analysis_.runs.last().first_line;
+      const std::string step = scan_.last_step && progressed ? fmt::format(" at step {}", *scan_.last_step) : "";
+      return fmt::format("the {}run ended with {}{}{}", runs == 1 ? "" : "last ", end_words(*verdict_.end), step,
+                         after_semicolon(earlier_failure(analysis_.runs, report_)));
     }
     if (is_open()) return fmt::format("{}; {}", lost_evidence_words(report_), of_rest());
     if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);

@@ -65,7 +65,14 @@ TEST_CASE("the verdict is about the last run", "[runs]") {
   CHECK(two.runs[1].first_line == 16);
   CHECK(
       two.verdict.headline ==
-      "2 runs; the last ended with `ValueError: unknown optimizer` (train.log:25) at step 60; run 1 ran out of memory");
+      "the last run ended with `ValueError: unknown optimizer` (train.log:25) at step 60; an earlier run (1 of 2) ran "
+      "out of memory (train.log:14)");
+  // The command line of the same program begins a run, whatever else the log shows.
+  const std::string command = "$ python train.py --batch-size ";
+  const Report started = report_of(command + "32\n" + steps(10, 10) + oom + command + "16\n" + bug);
+  CHECK(started.verdict.outcome == Outcome::ended_otherwise);
+  CHECK(started.runs.size() == 2);
+  CHECK(report_of(command + "32\n" + steps(10, 10) + oom + "$ python upload.py\n").runs.empty());
 
   const Report again = report_of(steps(10, 300) + oom + died + "batch_size: 64\n" + steps(10, 10) + oom);
   CHECK(again.verdict.outcome == Outcome::oom);
