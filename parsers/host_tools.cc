@@ -60,6 +60,18 @@ void top(const Match& m, EventSink& sink) {
     return false;
   });
   sink.reading(r, {}, time);
+  // The line of swap below ends with the kernel's estimate of what is available.
+  m.cursor.forward(1, [&](const Line& line) {
+    static constexpr std::string_view label = " avail Mem";
+    const std::size_t at = line.text.find(label);
+    if (at == line.text.npos || at == 0) return false;
+    const std::size_t from = line.text.find_last_not_of("0123456789.", at - 1) + 1;
+    sink.reading(sampled_reading(Metric::host_available, leading_number(line.text.substr(from, at - from)) * unit,
+                                 unit / 10, m[1], "top"),
+                 {}, time);
+    sink.claim_through(line.number);
+    return false;
+  });
 }
 
 /// With -t, the zone of the time is the last name, and the time itself is two cells.

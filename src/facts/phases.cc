@@ -547,6 +547,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
         Value{(user != nullptr && concatenates(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
               mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
         here);
+    const auto without_gradients = [](const Frame& f) { return f.no_grad || f.function == "decorate_context"; };
+    facts.set("trace.no_grad", Value{std::any_of(frames.begin(), frames.end(), without_gradients)}, here);
     facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);

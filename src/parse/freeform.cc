@@ -346,6 +346,7 @@ void FreeformReader::read_progress() {
     const NumberPhrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     const std::string_view name = p.identifiers.back();
+    if (p.identifiers.front() == "total") continue;  // "Total training steps: 150"
     if (p.identifiers.size() > 1 && is_no_step(p.identifiers[p.identifiers.size() - 2]) && !ends_moment(n)) continue;
     if (name == "epoch") {
       if (!out_.epoch) {

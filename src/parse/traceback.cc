@@ -5,8 +5,10 @@
 #include <charconv>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/ascii.h"
+#include "parse/context.h"
 
 namespace oomdoctor {
 namespace {
@@ -87,6 +89,7 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
   Frame arrow;
   std::string code;
   int gap = 0;
+  bool no_grad = false;  // in the lines of the frame whose head comes next
   cursor.backward(max_lines, [&](const Line& line) {
     const std::string_view s = trimmed(line.body());
     auto frame = python_frame(s);
@@ -95,6 +98,7 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
       if (ipython && arrow.line > 0) frame->line = arrow.line, frame->code = arrow.code;
       if (!ipython) frame->code = code;
       frame->library = is_library_file(frame->file);
+      frame->no_grad = std::exchange(no_grad, false);
       found.push_back(std::move(*frame));
       arrow = {};
       code.clear();
@@ -104,6 +108,7 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
     if (s.find("Traceback (most recent call last)") != s.npos) return found.empty();
     Frame marked;
     if (arrow_line(s, marked)) arrow = marked;
+    no_grad |= s.find(".no_grad()") != s.npos || s.find(".inference_mode()") != s.npos;
     if (!s.empty() && !is_marker(s)) code = std::string(s.substr(0, 200));
     return ++gap <= max_gap;
   });
@@ -219,6 +224,9 @@ bool is_library_file(std::string_view file) {
          std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
 }
 
+/// True if a debugger paused at the exception. It prints the innermost frame first.
+bool is_paused(const Cursor& cursor) { return find_before(cursor, 2, "Exception has occurred: ").has_value(); }
+
 std::vector<Frame> read_traceback(const Cursor& cursor) {
   std::vector<Frame> frames = frames_in_list(cursor.line().body());
   if (!frames.empty()) return frames;
@@ -226,6 +234,7 @@ std::vector<Frame> read_traceback(const Cursor& cursor) {
   if (frames.empty() && !ends_traceback(cursor.line().body())) frames = frames_below(cursor);
   if (frames.size() < min_frames) {
     std::vector<Frame> siblings = frames_of_siblings(cursor);
+    if (is_paused(cursor)) std::reverse(siblings.begin(), siblings.end());
     std::move(siblings.begin(), siblings.end(), std::back_inserter(frames));
   }
   return frames;
