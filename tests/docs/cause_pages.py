@@ -66,6 +66,7 @@ RISKS = ("", "numerics differ slightly", "hyper-parameters may need retuning", "
 
 # How a reason reads where the value of the log is missing: by fact, otherwise by the fact's unit.
 WORDS = {
+    "settings.end_reason": "REASON", "join.newcomer": "another process",
     "settings.plan_operation": "one operation",
     "settings.plan_shape": "of one shape",
     "settings.profiled_tokens": "−N",
