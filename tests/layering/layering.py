@@ -2,7 +2,8 @@
 """Checks the house rules that no compiler checks, and prints file:line for each breach.
 
 1. Include arrows point to the left only: base < text < model < parse < parsers, and
-   model < growth < facts < judge < report < redact, compare < serialize < render < cli; estimate and run need base alone.
+   model < growth, evidence < facts < judge < report < redact, compare < serialize < render < cli; estimate and run need
+   base alone.
    The results' types (oomdoctor/) are plain data, and the stages from growth on fill them.
 2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
 3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
@@ -22,8 +23,9 @@ _LEFT = {"base": [], "text": ["base"], "model": ["base", "text"]}
 _LEFT["parse"] = ["base", "text", "model"]
 _LEFT["parsers"] = [*_LEFT["parse"], "parse"]
 _LEFT["growth"] = ["base", "text", "model", "oomdoctor"]
+_LEFT["evidence"] = ["base", "text", "model"]
 _LEFT["estimate"] = ["base"]
-_LEFT["facts"] = [*_LEFT["growth"], "growth", "estimate"]
+_LEFT["facts"] = [*_LEFT["growth"], "growth", "evidence", "estimate"]
 _LEFT["judge"] = [*_LEFT["facts"], "facts"]
 _LEFT["report"] = [*_LEFT["judge"], "judge"]
 _LEFT["redact"] = [*_LEFT["report"], "report"]
