@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "evidence/evidence_reader.h"
 #include "growth/samples.h"
 #include "judge/verdict.h"
 #include "oomdoctor/version.h"
@@ -49,6 +50,7 @@ ScanResult LogReader::read(const LogSource& log, std::size_t threads) const {
   Source source = log.memory   ? Source::of_text(log.path, *log.memory)
                   : log.member ? archives_.open(log.member->archive, log.member->index, log.path)
                                : Source::open(log.path, log.continued);
+  if (is_evidence(source.peek())) return finished(read_evidence(source));
   return finished(scanner_->scan(source, {.jobs = threads}));
 }
 

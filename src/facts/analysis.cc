@@ -223,6 +223,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   model_facts(out.facts);
   emit_states(out);
   trend_facts(scan, options, out);
+  snapshot_facts(scan, out.primary, out.facts);
   compare_ranks(scan, out);
   series_advice(scan, out);
   advice_facts(out.facts);

@@ -1,5 +1,5 @@
 // The vocabulary of the rules: every fact, its unit and its meaning. Each fact appears once. The first word of its name
-// is its group (oom, account, run, phase, trace, trend, ranks, join, shape, host, masked, pool, settings, model,
+// is its group (oom, account, run, phase, trace, snapshot, trend, ranks, join, shape, host, masked, pool, settings, model,
 // platform, framework, advice).
 #include "facts/facts.h"
 
@@ -124,6 +124,35 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.no_grad", truth, "the traceback passes through code that turns gradients off"},
       {"trace.evaluation", truth, "a frame of the traceback is an evaluation or prediction function"},
       {"trace.frame", text, "the user's own frame nearest to the failure, file:line"},
+      // The allocator snapshot with the failure, or without a failure the one that grows most.
+      {"snapshot.failure", text,
+       "why the request did not fit: fragmentation, stream_pending, private_pool, capacity or unknown"},
+      {"snapshot.growth_share", ratio, "live memory of the lines that keep growing, as a share of the reserved memory"},
+      {"snapshot.growth_line", text, "the line of code that keeps most, file:line"},
+      {"snapshot.growth_rate", bytes, "what this line keeps each step"},
+      {"snapshot.growth", text, "the same in words"},
+      {"snapshot.grows_in_evaluation", truth, "the growing lines run below a function that evaluates"},
+      {"snapshot.holder", text, "the line of code with the most live memory, file:line"},
+      {"snapshot.holder_bytes", bytes, "the live memory of this line"},
+      {"snapshot.live", bytes, "what tensors had requested"},
+      {"snapshot.reserved", bytes, "memory that the allocator had taken from the device"},
+      {"snapshot.request", bytes, "the refused request, rounded up to 512 bytes"},
+      {"snapshot.device_free", bytes, "free memory of the device when the request was refused"},
+      {"snapshot.free", bytes, "free blocks of the allocator, of all lists"},
+      {"snapshot.usable", bytes, "free blocks that the request could have taken, if they were in one piece"},
+      {"snapshot.usable_share", ratio, "the same as a share of the reserved memory"},
+      {"snapshot.largest_free", bytes, "the largest of these free blocks"},
+      {"snapshot.pending", bytes, "freed by the program, and still in use by another stream"},
+      {"snapshot.pinner", text, "the line of code whose live blocks keep most free memory apart, file:line"},
+      {"snapshot.stranded", bytes, "the free memory of the segments with these blocks"},
+      {"snapshot.states_share", ratio, "parameters, gradients and optimizer states as a share of the live memory"},
+      {"snapshot.cache_share", ratio, "key-value cache as a share of the live memory and the request"},
+      {"snapshot.evaluation_share", ratio, "what evaluation requested as a share of the live memory and the request"},
+      {"snapshot.logits_share", ratio, "what the loss and the output layer requested as a share of both"},
+      {"snapshot.step_ratio", ratio, "the requests of the last step by those of the same lines in the steps before"},
+      {"snapshot.loads", truth, "it failed while a module was moved or loaded"},
+      {"snapshot.makes_states", truth, "it failed where the optimizer makes its states"},
+      {"snapshot.loads_checkpoint", truth, "it failed while a checkpoint was loaded"},
       // The main memory series before the failure.
       {"trend.points", count, "values of the main memory series",
        "print(step, torch.cuda.memory_allocated())   # once a step"},

@@ -451,6 +451,7 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   phase.by.reset();
   phase.id = find_phase_in_frames(scan, incident);
   if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
+  if (phase.id.empty() && incident.oom.has(OomTrait::in_backward)) phase.id = "backward";
   for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"}})
     if (const Event* said = find_purpose(scan, incident, purpose); said != nullptr && phase.id.empty()) {
       phase.id = id;

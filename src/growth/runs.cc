@@ -176,7 +176,7 @@ Runs find_runs(const ScanResult& scan) {
   runs.lost_end = scan.more_lost > 0 || std::any_of(scan.lost.begin(), scan.lost.end(), [&](const LostEvidence& lost) {
                     return may_hold_end(lost, runs.last().ending);
                   });
-  if (!scan.inputs.empty() && scan.incidents.empty() && scan.coverage.claimed == 0) {
+  if (!scan.inputs.empty() && scan.incidents.empty() && scan.coverage.claimed == 0 && scan.snapshots.empty()) {
     runs.outcome = Outcome::unrecognised;
     return runs;
   }

@@ -63,6 +63,7 @@ enum class OomTrait {
   fixed_pool,        ///< the size of the pool does not depend on free memory
   free_target,       ///< less was free at the start than the program was to take
   heap,              ///< of a language's own heap; the format names the language
+  in_backward,       ///< the engine of the backward pass asked, in a thread of its own
   maps,              ///< a mapping of memory was refused
   mapping_refused,   ///< the kernel has no more mappings for the process
   no_cache_blocks,   ///< nothing was left for a cache
@@ -86,7 +87,7 @@ enum class OomTrait {
 };
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
-    "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "maps",
+    "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "in_backward", "maps",
     "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose", "refusals_counted", "rocm",
     "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu", "vanished", "virtual_limit", "whole_node",
     "windows");

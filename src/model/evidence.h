@@ -8,6 +8,8 @@
 
 namespace oomdoctor {
 
+/// A place in an input. Of a file that is no text, an event of its trace or a byte; it has no lines.
+///
 /// Lines are 1-based and end at '\n' or '\r' ("\r\n" is one end). Columns are 0-based bytes of the cleaned line.
 struct Span {
   int source = 0;  ///< index into ScanResult::inputs
@@ -15,6 +17,8 @@ struct Span {
   i64 last_line = 0;
   int column = 0;
   int end_column = 0;
+  std::optional<i64> event = {};   ///< of the trace of a snapshot, from 0
+  std::optional<i64> offset = {};  ///< of the unpacked file, from 0
 
   friend bool operator==(const Span&, const Span&) = default;
 };

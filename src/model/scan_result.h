@@ -9,6 +9,7 @@
 
 #include "base/enum_names.h"
 #include "model/event.h"
+#include "model/memory_snapshot.h"
 
 namespace oomdoctor {
 
@@ -34,6 +35,7 @@ struct Note {
   std::string text;
   std::optional<Evidence> at;
   bool brief = false;  ///< the short report shows it, although it is no warning
+  std::string code = {};  ///< of a snapshot that was not, or not wholly, read; see ReportNote
 };
 
 /// The run that a failure ended, and its progress up to then. One input can contain several runs.
@@ -120,6 +122,7 @@ struct ScanResult {
   i64 more_series = 0;
   std::map<int, RankSummary> ranks;  ///< the ranks that files or failures name
   std::map<std::string, KnownSetting, std::less<>> settings;
+  std::vector<MemorySnapshot> snapshots;
   std::vector<Event> remarks;  ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
   std::optional<i64> first_step, last_step;  ///< over all progress lines

@@ -16,7 +16,7 @@
 namespace oomdoctor {
 
 /// The version of the JSON contract.
-inline constexpr const char* report_schema_version = "1.1";
+inline constexpr const char* report_schema_version = "1.2";
 
 /// What happened to memory, from best to worst.
 enum class Outcome { unrecognised, no_oom, ended_otherwise, handled_oom, at_risk, possible_oom, oom };
@@ -34,6 +34,9 @@ struct Location {
   std::string excerpt;             ///< the cleaned line, of bounded length; for people, not in the JSON
   int column = 0, end_column = 0;  ///< the marked part of the excerpt, 0-based bytes; equal if nothing is marked
   std::string lead{};              ///< the text before a cut excerpt; only redact() reads it
+  // A place in a file that is no text, and has no lines:
+  std::optional<std::int64_t> event{};   ///< an event of an allocator's trace, from 0
+  std::optional<std::int64_t> offset{};  ///< a byte of the unpacked file, from 0
 
   friend bool operator==(const Location&, const Location&) = default;
 };
@@ -284,6 +287,7 @@ struct ReportNote {
   std::string severity, text;
   std::optional<Location> location;
   bool brief = false;  ///< not in the JSON: the short report shows it, although it is no warning
+  std::string code = {};  ///< of a note about a snapshot that was not, or not wholly, read
 };
 
 /// Evidence that could not be kept, opened, read or judged. A report with such evidence never rules a failure out.
@@ -294,6 +298,69 @@ struct ReportLostEvidence {
   std::optional<Location> location;  ///< the line of a log that reports it
 
   friend bool operator==(const ReportLostEvidence&, const ReportLostEvidence&) = default;
+};
+
+/// A line of the program's code; absent for memory that no line of the user's code requested.
+struct CodeLine {
+  std::optional<std::string> file;
+  std::optional<std::int64_t> line;
+  std::optional<std::string> function;
+
+  friend bool operator==(const CodeLine&, const CodeLine&) = default;
+};
+
+/// The live memory of a line of code.
+struct ReportHolder {
+  CodeLine at;
+  std::string category;  ///< that of most bytes
+  std::int64_t live_bytes = 0, blocks = 0;
+};
+
+/// A line of code that keeps more and more memory.
+struct ReportGrowth {
+  CodeLine at;
+  std::int64_t bytes_per_step = 0;
+  double blocks_per_step = 0;
+  std::optional<std::int64_t> first_step;  ///< 1 is the first step of the trace
+  std::string unit = "step";               ///< "snapshot": from the file before to this one
+};
+
+/// A line of code whose live blocks keep free memory from being used or given back.
+struct ReportPinner {
+  CodeLine at;
+  std::int64_t blocks = 0, live_bytes = 0, stranded_bytes = 0;
+};
+
+/// The recorded requests under another setting of the allocator.
+struct ReportWhatIf {
+  std::string setting;
+  std::optional<bool> fits;  ///< all of them and the refused one; absent if none was refused
+  std::int64_t peak_reserved_bytes = 0;
+};
+
+/// What an allocator snapshot shows of one device, at the last failure, or else at its end. Sums are exact, and what
+/// the file cannot tell is absent.
+struct ReportSnapshot {
+  std::string path, form;
+  std::optional<int> protocol;
+  std::string torch;  ///< the oldest release whose keys account for the file
+  int device = 0;
+  std::optional<int> rank;
+  std::int64_t events = 0;
+  std::string history;  ///< "cut", "full", "state" or "none"
+  std::optional<std::int64_t> unrecorded_bytes;
+  std::string at;  ///< "oom", "after_unwind" or "end"
+  std::int64_t reserved_bytes = 0, live_bytes = 0;
+  std::string live_basis = "requested";
+  std::int64_t pending_bytes = 0;
+  std::optional<std::int64_t> free_cached_bytes, largest_free_bytes, device_free_bytes, request_bytes;
+  std::string failure;
+  std::vector<ReportHolder> holders;                ///< most bytes first
+  std::optional<std::vector<ReportGrowth>> growth;  ///< most bytes first
+  std::vector<ReportPinner> pinners;                ///< most stranded bytes first
+  std::vector<ReportWhatIf> what_if;
+  std::string what_if_unavailable;
+  std::optional<std::string> joined_incident, own_incident;
 };
 
 /// The number of lines, and of the lines that a parser recognized.
@@ -322,6 +389,7 @@ struct Report {
   std::int64_t more_series = 0;             ///< of very many ranks; only `ranks` has them
   std::vector<ReportSeries> input_lengths;  ///< lengths of the batches, if the log prints them; no memory
   std::vector<ReportRank> ranks;            ///< sorted by number; empty if fewer than two are known
+  std::vector<ReportSnapshot> snapshots;    ///< of each file and device
   std::vector<ReportCause> causes;          ///< most probable first
   std::vector<ReportFix> fixes;             ///< in the order to try
   std::optional<ReportPlan> plan;

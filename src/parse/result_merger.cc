@@ -9,6 +9,7 @@
 
 #include "parse/incident_dedup.h"
 #include "parse/path_tags.h"
+#include "parse/snapshot_merger.h"
 
 namespace oomdoctor {
 namespace {
@@ -40,6 +41,7 @@ void set_source(ScanResult& file, int source) {
     for (Evidence* e : {&series.first_evidence, &series.last_evidence, &series.max_evidence}) set_number(*e);
   for (auto& [name, setting] : file.settings) set_number(setting.evidence);
   for (Event& event : file.remarks) set_number(event.evidence), set_order(event.when);
+  for (MemorySnapshot& snapshot : file.snapshots) snapshot.source = source;
   for (Note& note : file.notes) set_if_known(note.at);
   for (LostEvidence& some : file.lost) set_if_known(some.at);
   for (Evidence& run : file.later_runs) set_number(run);
@@ -60,6 +62,7 @@ void set_rank(ScanResult& file, int rank) {
   for (Incident& incident : file.incidents) incident.origin.rank = rank;
   for (Series& series : file.series) series.origin.rank = rank;
   for (Event& event : file.remarks) event.origin.rank = rank;
+  for (MemorySnapshot& snapshot : file.snapshots) snapshot.report.rank = rank;
 }
 
 /// True if the diagnosis should be about `a` rather than `b`: the latest failed run of one input, else the earlier
@@ -219,13 +222,31 @@ void ResultMerger::add(ScanResult file) {
   add_to(result_.coverage.lines, file.coverage.lines);
   add_to(result_.coverage.claimed, file.coverage.claimed);
   for (const auto& [parser, n] : file.coverage.by_parser) add_to(result_.coverage.by_parser[parser], n);
+  std::move(file.snapshots.begin(), file.snapshots.end(), std::back_inserter(result_.snapshots));
   add_lost(file);
   add_notes(file);
+}
+
+/// A log's failure comes before one that only a snapshot shows: that may be of another run.
+void ResultMerger::add_snapshot_failures() {
+  join_snapshots(result_);
+  compare_snapshots(result_.snapshots);
+  const bool log_failed = first_.has_value();
+  for (MemorySnapshot& snapshot : result_.snapshots) {
+    if (!snapshot.refused || snapshot.joined || result_.incidents.size() >= ScanLimits::incidents) continue;
+    Incident& own = result_.incidents.emplace_back(make_incident(snapshot));
+    own.when.order = static_cast<i64>(snapshot.source) << order_bits | snapshot.refused->event;
+    snapshot.own = result_.incidents.size() - 1;
+    if (own.handled) continue;
+    if (own.origin.rank) result_.ranks[*own.origin.rank].failed = true;
+    if (!log_failed && (!first_ || was_earlier(own, result_.incidents[*first_]))) first_ = snapshot.own;
+  }
 }
 
 ScanResult ResultMerger::take() {
   limit();
   emit_first_failure();
+  add_snapshot_failures();
   if (result_.more_series > 0)
     result_.notes.push_back(
         {Severity::note,

@@ -35,6 +35,8 @@ class ResultMerger {
   void add_progress(ScanResult& file);
   /// Restores progress and remarks of the file with the first failure.
   void emit_first_failure();
+  /// Joins the snapshots with the failures of the logs, and adds those that no log shows.
+  void add_snapshot_failures();
 
   ScanResult result_;
   std::optional<std::size_t> first_;  ///< index of the first failure that ended the work, over all files so far

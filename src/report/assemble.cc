@@ -37,6 +37,11 @@ class Assembler {
     r.verdict = decide_verdict(analysis_, diagnosis_);
     if (all_series || headline_may_name_series(r.verdict.outcome)) add_series(r);
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
+    for (const MemorySnapshot& snapshot : scan_.snapshots) {
+      ReportSnapshot& one = r.snapshots.emplace_back(snapshot.report);
+      if (snapshot.joined) one.joined_incident = incident_id(*snapshot.joined);
+      if (snapshot.own) one.own_incident = incident_id(*snapshot.own);
+    }
     for (const ReportCause& cause : diagnosis_.causes)
       if (cause.probability > 0) r.causes.push_back(cited(cause));
     for (const ReportFix& fix : diagnosis_.fixes) r.fixes.emplace_back(fix).locations = citations(fix.facts);
@@ -51,7 +56,7 @@ class Assembler {
       for (const Note& n : *notes)
         r.notes.push_back(
             {std::string(to_string(n.severity)), n.text, n.at ? std::optional(location(*n.at)) : std::nullopt,
-             n.brief});
+             n.brief, n.code});
     if (primary() == nullptr && !r.series.empty()) add_nearly_full(r);
     if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
     if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);
@@ -96,6 +101,8 @@ class Assembler {
     at.column = e.span.column;
     at.end_column = e.span.end_column;
     at.lead = e.lead;
+    at.event = e.span.event;
+    at.offset = e.span.offset;
     return at;
   }
 
@@ -115,7 +122,9 @@ class Assembler {
       if (fact == nullptr) continue;
       for (const Evidence& e : fact->evidence) {
         Location at = location(e);
-        const auto is_same_line = [&](const Location& other) { return other.path == at.path && other.line == at.line; };
+        const auto is_same_line = [&](const Location& other) {
+          return other.path == at.path && other.line == at.line && other.event == at.event;
+        };
         if (all.size() < max_locations && std::none_of(all.begin(), all.end(), is_same_line))
           all.push_back(std::move(at));
       }

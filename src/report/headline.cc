@@ -149,6 +149,7 @@ class Headline {
       return fmt::format("tensors came within {} of the GPU's capacity",
                          size_text(facts.number("run.headroom").value_or(0)));
     if (const auto steep = facts.text("run.steep")) return *steep;
+    if (const auto kept = facts.text("snapshot.growth"); kept && growth().empty()) return *kept;
     const std::string id = "series-" + std::to_string(*analysis_.main_series + 1);
     const auto main =
         std::find_if(report_.series.begin(), report_.series.end(), [&](const ReportSeries& of) { return of.id == id; });

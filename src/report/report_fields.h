@@ -1,4 +1,4 @@
-// The fields of the JSON report, version 1.1: see fields.h. A test checks that each struct of the report lists all its
+// The fields of the JSON report, version 1.2: see fields.h. A test checks that each struct of the report lists all its
 // members.
 #pragma once
 
@@ -18,8 +18,12 @@ inline constexpr FieldSpec as_step_or_infinite{.form = NumberForm::step, .infini
 void fields(auto& field, Is<Location> auto& of) {
   field.type("location");
   field("path", of.path);
-  field("line", of.line, {.description = "1-based line on which the message begins", .minimum = 0});
-  field("end_line", of.end_line, as_count);
+  std::optional<std::int64_t> line, end_line;  // a file that is no text has none
+  if (!of.event && !of.offset) line = of.line, end_line = of.end_line;
+  field("line", line, {.description = "1-based line on which the message begins", .minimum = 0});
+  field("end_line", end_line, as_count);
+  field("event", of.event, {.description = "0-based event of the device's trace in a snapshot", .minimum = 0});
+  field("offset", of.offset, {.description = "0-based byte of an unpacked file that is no text", .minimum = 0});
   field.words_only(of.excerpt, of.column, of.end_column, of.lead);
 }
 
@@ -351,6 +355,7 @@ void fields(auto& field, Is<Question> auto& of) {
 void fields(auto& field, Is<ReportNote> auto& of) {
   field.type("note");
   field("severity", of.severity, {.values = {"note", "warning", "error"}});
+  field("code", of.code, if_any);
   field("text", of.text);
   field("location", of.location);
   field.words_only(of.brief);
@@ -362,6 +367,82 @@ void fields(auto& field, Is<ReportLostEvidence> auto& of) {
   field("why", of.why);
   field("path", of.path, if_any);
   field("location", of.location);
+}
+
+inline constexpr FieldSpec or_null{.null_if_empty = true};
+inline constexpr FieldSpec bytes_or_null{.description = "bytes", .null_if_empty = true};
+
+/// The fields of a line are members of the object that has it.
+void code_line_fields(auto& field, auto& of) {
+  field("file", of.file, or_null);
+  field("line", of.line, or_null);
+  field("function", of.function, or_null);
+}
+
+void fields(auto& field, Is<ReportHolder> auto& of) {
+  field.type("holder");
+  code_line_fields(field, of.at);
+  field("category", of.category,
+        {.values = {"parameter", "gradient", "optimizer_state", "activation", "input", "temporary", "kv_cache",
+                    "workspace", "collective", "unrecorded", "unknown"}});
+  field("live_bytes", of.live_bytes, in_bytes);
+  field("blocks", of.blocks, as_count);
+}
+
+void fields(auto& field, Is<ReportGrowth> auto& of) {
+  field.type("snapshot_growth");
+  code_line_fields(field, of.at);
+  field("bytes_per_step", of.bytes_per_step, in_bytes);
+  field("blocks_per_step", of.blocks_per_step, as_real);
+  field("first_step", of.first_step, {.description = "1 is the first step of the trace", .null_if_empty = true});
+  field("unit", of.unit, {.values = {"step", "snapshot"}});
+}
+
+void fields(auto& field, Is<ReportPinner> auto& of) {
+  field.type("pinner", "its live blocks keep free memory of these segments");
+  code_line_fields(field, of.at);
+  field("blocks", of.blocks, as_count);
+  field("live_bytes", of.live_bytes, in_bytes);
+  field("stranded_bytes", of.stranded_bytes, in_bytes);
+}
+
+void fields(auto& field, Is<ReportWhatIf> auto& of) {
+  field.type("what_if");
+  field("setting", of.setting);
+  field("fits", of.fits, or_null);
+  field("peak_reserved_bytes", of.peak_reserved_bytes, in_bytes);
+}
+
+void fields(auto& field, Is<ReportSnapshot> auto& of) {
+  field.type("snapshot", "of one device, at the last failure or at the end; what the file cannot tell is null");
+  field("path", of.path);
+  field("form", of.form, {.values = {"pickle", "json", "html"}});
+  field("protocol", of.protocol, or_null);
+  field("torch", of.torch, {.description = "the oldest release whose keys account for the file"});
+  field("device", of.device);
+  field("rank", of.rank, or_null);
+  field("events", of.events, as_count);
+  field("history", of.history, {.values = {"cut", "full", "state", "none"}});
+  field("unrecorded_bytes", of.unrecorded_bytes, bytes_or_null);
+  field("at", of.at, {.values = {"oom", "after_unwind", "end"}});
+  field("reserved_bytes", of.reserved_bytes, in_bytes);
+  field("live_bytes", of.live_bytes, in_bytes);
+  field("live_basis", of.live_basis, {.values = {"requested", "rounded"}});
+  field("pending_bytes", of.pending_bytes, in_bytes);
+  field("free_cached_bytes", of.free_cached_bytes, bytes_or_null);
+  field("largest_free_bytes", of.largest_free_bytes, bytes_or_null);
+  field("device_free_bytes", of.device_free_bytes, bytes_or_null);
+  field("request_bytes", of.request_bytes, bytes_or_null);
+  field("failure", of.failure,
+        {.values = {"fragmentation", "stream_pending", "private_pool", "capacity", "none", "unknown"}});
+  field("holders", of.holders, {.description = "live bytes by line of code, most first"});
+  field("growth", of.growth,
+        {.description = "lines that keep more and more; null if the file cannot tell", .null_if_empty = true});
+  field("pinners", of.pinners);
+  field("what_if", of.what_if, {.description = "the recorded requests under other settings of the allocator"});
+  field("what_if_unavailable", of.what_if_unavailable, if_any);
+  field("joined_incident", of.joined_incident, or_null);
+  field("own_incident", of.own_incident, or_null);
 }
 
 void fields(auto& field, Is<ReportCoverage> auto& of) {
@@ -401,6 +482,7 @@ void fields(auto& field, Is<Report> auto& of) {
         {.description = "lengths of the batches' inputs, where the log prints them; no memory", .optional = true});
   field("ranks", of.ranks,
         {.description = "the ranks beside each other, by number; there where two are known", .optional = true});
+  field("snapshots", of.snapshots, {.description = "of each allocator snapshot, device by device", .optional = true});
   field("causes", of.causes, {.description = "the most probable first"});
   field("fixes", of.fixes, {.description = "in the order to try"});
   field("plan", of.plan);

@@ -109,6 +109,7 @@ class SchemaWriter : public FieldVisitor {
 
   static Json make_array(Json items, const FieldSpec& spec) {
     Json schema = {{"type", "array"}, {"items", std::move(items)}};
+    if (spec.null_if_empty) schema["type"] = {"array", "null"};
     if (spec.min_items) schema["minItems"] = *spec.min_items;
     return schema;
   }

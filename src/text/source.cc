@@ -131,6 +131,8 @@ struct Source::Impl {
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
   std::unique_ptr<JsonPlayer> json;
+  std::string head;   ///< the first bytes, kept for peek()
+  TextBuffer peeked;  ///< text that peek() has read
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
@@ -209,6 +211,7 @@ struct Source::Impl {
     archive = Archive::begin({to, got}, [this](char* at, std::size_t n) { return take(at, n); });
     if (archive) got = archive->read(to, wanted);
     std::string_view first(to, got);
+    head = first.substr(0, head_size);
     inner = find_packer(first);
     if (!inner.empty() && (!archive || has_members(first))) return drop_packed();
     first.remove_prefix(sniff(first));
@@ -335,7 +338,19 @@ Source Source::of_reader(std::string name, Reader reader) {
   return Source(std::move(impl));
 }
 
-bool Source::read(TextBuffer& out, std::size_t wanted) { return impl_->read(out, wanted); }
+bool Source::read(TextBuffer& out, std::size_t wanted) {
+  if (impl_->peeked.size() == 0) return impl_->read(out, wanted);
+  out.append(impl_->peeked.text());
+  const std::size_t had = impl_->peeked.size();
+  impl_->peeked = {};
+  if (wanted > had) impl_->read(out, wanted - had);
+  return true;
+}
+
+std::string_view Source::peek() {
+  if (!impl_->begun) impl_->read(impl_->peeked, head_size);
+  return impl_->head;
+}
 
 const std::string& Source::name() const { return impl_->name; }
 i64 Source::holes() const { return impl_->holes; }

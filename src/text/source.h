@@ -35,6 +35,10 @@ class Source {
   /// failure the input ends, and failure() is known.
   bool read(TextBuffer& out, std::size_t wanted);
 
+  /// The first bytes, unpacked, and of UTF-16 as they are; at most 4 KiB, and less only of a shorter input. The next
+  /// read() begins with them. Of an archive that is not read, its own first bytes. Call it before the first read().
+  std::string_view peek();
+
   const std::string& name() const;
   i64 holes() const;  ///< bytes that were never written to the file; they were skipped, and bytes() contains them
   i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input

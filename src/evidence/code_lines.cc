@@ -1,0 +1,183 @@
+#include "evidence/code_lines.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/ascii.h"
+
+namespace oomdoctor {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+/// Calls `test` with each folder of a path; `\` separates as `/` does.
+template <class Test>
+bool any_folder(std::string_view path, const Test& test) {
+  while (true) {
+    const auto slash = path.find_first_of("/\\");
+    if (slash == path.npos) return false;
+    if (test(path.substr(0, slash))) return true;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool is_library_folder(std::string_view folder) {
+  return folder == "site-packages" || folder == "dist-packages" || folder == "torch" ||
+         folder.starts_with("torchinductor") ||
+         (folder.starts_with("python") && folder.size() > 6 && is_digit(folder[6]));
+}
+
+struct NamedTrait {
+  std::string_view part;
+  unsigned trait;
+};
+
+/// Parts of file names, with `/` between folders.
+constexpr auto file_traits = std::to_array<NamedTrait>({
+    {"/optim/", in_optimizer},
+    {"distributed_c10d.py", for_collective},
+    {"torch/serialization.py", loads_checkpoint},
+    {"utils/data/", for_input},
+    {"cache_utils.py", for_key_value_cache},
+    {"cache_engine", for_key_value_cache},
+    {"kv_cache", for_key_value_cache},
+    {"kvcache", for_key_value_cache},
+});
+
+/// Whole names of Python functions.
+constexpr auto function_traits = std::to_array<NamedTrait>({
+    {"_init_group", makes_optimizer_states},
+    {"init_state", makes_optimizer_states},
+    {"forward", in_forward_pass},
+    {"_call_impl", in_forward_pass},
+    {"_wrapped_call_impl", in_forward_pass},
+    {"load_state_dict", moves_parameters},
+    {"_load_from_state_dict", moves_parameters},
+    {"from_pretrained", moves_parameters},
+    {"to_empty", moves_parameters},
+    {"load_checkpoint", loads_checkpoint},
+    {"resume_from_checkpoint", loads_checkpoint},
+    {"cross_entropy", in_loss},
+    {"log_softmax", in_loss},
+    {"nll_loss", in_loss},
+    {"compute_logits", in_loss},
+    {"evaluate", in_evaluation_loop},
+    {"evaluation_loop", in_evaluation_loop},
+    {"validate", in_evaluation_loop},
+    {"validation_step", in_evaluation_loop},
+    {"validation", in_evaluation_loop},
+    {"prediction_step", in_evaluation_loop},
+    {"prediction_loop", in_evaluation_loop},
+    {"predict", in_evaluation_loop},
+    {"predict_step", in_evaluation_loop},
+    {"test_step", in_evaluation_loop},
+    {"eval_step", in_evaluation_loop},
+    {"run_eval", in_evaluation_loop},
+    {"eval_epoch", in_evaluation_loop},
+    {"collate", for_input},
+    {"collate_fn", for_input},
+    {"pin_memory", for_input},
+});
+
+/// Parts of the names of Python functions.
+constexpr auto function_words = std::to_array<NamedTrait>({
+    {"kv_cache", for_key_value_cache},
+    {"past_key_value", for_key_value_cache},
+    {"loss", in_loss},
+    {"lm_head", in_loss},
+});
+
+/// Functions of torch/nn/modules/module.py that move or convert a whole module.
+constexpr auto module_moves = std::to_array<std::string_view>({"_apply", "convert", "to", "cuda", "half", "bfloat16"});
+
+/// Parts of demangled names of C++.
+constexpr auto symbol_traits = std::to_array<NamedTrait>({
+    {"torch::autograd::Engine", in_backward_engine},
+    {"LogSoftmax", in_loss},
+    {"NllLoss", in_loss},
+    {"cross_entropy", in_loss},
+    {"c10d::", for_collective},
+    {"ncclAll", for_collective},
+    {"cublas", for_workspace},
+    {"Workspace", for_workspace},
+    {"cudnn", for_workspace},
+});
+
+constexpr int asking_frames = 6;  ///< of Python, from the innermost one
+
+unsigned traits_of(std::string_view file, std::string_view function) {
+  unsigned traits = 0;
+  if (!file.ends_with(".py")) {
+    for (const NamedTrait& known : symbol_traits)
+      if (contains(function, known.part)) traits |= known.trait;
+    return traits;
+  }
+  std::string path(file);
+  std::replace(path.begin(), path.end(), '\\', '/');
+  traits |= in_python;
+  for (const NamedTrait& known : file_traits)
+    if (contains(path, known.part)) traits |= known.trait;
+  for (const NamedTrait& known : function_traits)
+    if (function == known.part) traits |= known.trait;
+  for (const NamedTrait& known : function_words)
+    if (contains(function, known.part)) traits |= known.trait;
+  if (path.ends_with("nn/modules/module.py") &&
+      std::find(module_moves.begin(), module_moves.end(), function) != module_moves.end())
+    traits |= moves_parameters;
+  return traits;
+}
+
+}  // namespace
+
+bool is_user_code(std::string_view file) {
+  if (!file.ends_with(".py") || file.starts_with('<')) return false;
+  return !any_folder(file, is_library_folder);
+}
+
+CodeLines::CodeLines(const StackTable& stacks) : stacks_(stacks) {
+  struct JudgedFrame {
+    unsigned traits = 0;
+    bool user = false;
+  };
+  std::vector<JudgedFrame> frames(stacks.frames());
+  for (u32 id = 0; id < frames.size(); ++id) {
+    const StackFrame& frame = stacks.frame(id);
+    frames[id] = {traits_of(stacks.text(frame.file), stacks.text(frame.function)),
+                  is_user_code(stacks.text(frame.file))};
+  }
+  user_.assign(stacks.stacks(), no_frame);
+  traits_.assign(stacks.stacks(), 0);
+  for (StackId stack = 0; stack < user_.size(); ++stack) {
+    int python = 0;
+    for (const u32 frame : stacks.stack(stack)) {
+      unsigned traits = frames[frame].traits;
+      python += (traits & in_python) != 0;
+      // A trainer calls the whole model below "compute_loss", and an optimizer a whole step (a closure): only the
+      // innermost frames show who asked.
+      if (python > asking_frames || user_[stack] != no_frame) traits &= ~in_loss;
+      if ((traits_[stack] & in_forward_pass) != 0) traits &= ~(in_optimizer | makes_optimizer_states);
+      traits_[stack] |= traits;
+      if (frames[frame].user && user_[stack] == no_frame) user_[stack] = frame;
+    }
+  }
+}
+
+CodeLine CodeLines::code_line(u32 frame) const {
+  if (frame == no_frame) return {};
+  const StackFrame& of = stacks_.frame(frame);
+  return {std::string(stacks_.text(of.file)), of.line, std::string(stacks_.text(of.function))};
+}
+
+std::vector<Frame> CodeLines::python_frames(StackId stack) const {
+  std::vector<Frame> frames;
+  for (const u32 id : stacks_.stack(stack)) {
+    const StackFrame& of = stacks_.frame(id);
+    const std::string_view file = stacks_.text(of.file);
+    if (file.ends_with(".py"))
+      frames.push_back({std::string(file), of.line, std::string(stacks_.text(of.function)), "", !is_user_code(file)});
+  }
+  std::reverse(frames.begin(), frames.end());
+  return frames;
+}
+
+}  // namespace oomdoctor

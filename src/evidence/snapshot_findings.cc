@@ -1,0 +1,293 @@
+#include "evidence/snapshot_findings.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "evidence/code_lines.h"
+#include "evidence/moment.h"
+#include "evidence/replay.h"
+#include "evidence/step_growth.h"
+#include "evidence/trace_layout.h"
+
+namespace oomdoctor {
+namespace {
+
+/// Of which kind a tensor is, by the frames of the stack that requested it.
+std::string_view category_of(unsigned traits) {
+  if ((traits & for_collective) != 0) return "collective";
+  if ((traits & for_workspace) != 0) return "workspace";
+  if ((traits & for_key_value_cache) != 0) return "kv_cache";
+  if ((traits & (makes_optimizer_states | in_optimizer)) != 0) return "optimizer_state";
+  const bool engine_alone = (traits & in_backward_engine) != 0 && (traits & in_python) == 0;
+  if (engine_alone) return "gradient";
+  if ((traits & (moves_parameters | loads_checkpoint)) != 0 && (traits & in_forward_pass) == 0) return "parameter";
+  if ((traits & in_forward_pass) != 0) return "activation";
+  return (traits & for_input) != 0 ? "input" : "unknown";
+}
+
+i64 signed_bytes(u64 bytes) { return static_cast<i64>(std::min<u64>(bytes, std::numeric_limits<i64>::max())); }
+
+/// Describes one device. Holds references only while run() runs.
+class DeviceAnalysis {
+ public:
+  DeviceAnalysis(const SnapshotFile& file, const DeviceSnapshot& device, const CodeLines& lines)
+      : file_(file), device_(device), lines_(lines), moment_(find_moment(device, file)) {
+    if (moment_.failed()) request_ = &device.events[*moment_.oom];
+  }
+
+  MemorySnapshot run() {
+    describe_file();
+    sum_up();
+    out_.report.failure = find_failure();
+    add_holders();
+    add_pinners();
+    add_growth();
+    add_refused();
+    add_what_if();
+    return std::move(out_);
+  }
+
+ private:
+  struct ListName {
+    u64 stream = 0;
+    PoolName pool;
+    bool small = false;
+
+    friend bool operator==(const ListName&, const ListName&) = default;
+  };
+
+  /// The list of free blocks that the request may take. Releases before 2.12 do not record its pool.
+  ListName list_of_request() const {
+    return {request_->stream, request_->pool == TraceEvent::no_pool ? PoolName{} : file_.pools[request_->pool],
+            request_->size <= largest_small_request};
+  }
+
+  bool is_traced() const { return moment_.history == TraceHistory::cut || moment_.history == TraceHistory::full; }
+  bool is_unrecorded(const LiveBlock& block) const {
+    return (block.stack == no_stack || block.stack == empty_stack) && !block.alloc;
+  }
+
+  void describe_file() {
+    ReportSnapshot& r = out_.report;
+    r.path = file_.path;
+    r.form = to_string(file_.form);
+    r.protocol = file_.protocol;
+    r.torch = file_.torch;
+    r.device = device_.device;
+    r.events = static_cast<i64>(device_.events.size());
+    r.history = to_string(moment_.history);
+    r.at = to_string(moment_.kind);
+    if (!device_.events.empty() && device_.events.back().time_us != TraceEvent::no_time)
+      out_.time = static_cast<double>(device_.events.back().time_us) / 1e6;
+  }
+
+  void sum_up() {
+    ReportSnapshot& r = out_.report;
+    r.reserved_bytes = signed_bytes(moment_.reserved);
+    u64 live = 0, pending = 0, unrecorded = 0;
+    for (const LiveBlock& block : moment_.live) {
+      (block.pending ? pending : live) += block.requested;
+      if (!block.has_requested) r.live_basis = "rounded";
+      if (!block.pending && is_unrecorded(block)) unrecorded += block.requested;
+    }
+    r.live_bytes = signed_bytes(live);
+    r.pending_bytes = signed_bytes(pending);
+    if (is_traced()) r.unrecorded_bytes = signed_bytes(unrecorded);
+    if (request_ != nullptr) {
+      r.request_bytes = signed_bytes(request_->size);
+      if (const auto free = request_->device_free()) r.device_free_bytes = signed_bytes(*free);
+    }
+    if (!moment_.has_layout) return;
+    u64 free = 0, largest = 0;
+    for (const FreeBlock& block : moment_.free) {
+      free += block.size;
+      const bool right = request_ == nullptr || ListName{block.stream, block.pool, block.small} == list_of_request();
+      if (right) largest = std::max(largest, block.size), free_in_list_ += block.size;
+    }
+    r.free_cached_bytes = signed_bytes(free);
+    r.largest_free_bytes = signed_bytes(largest);
+    out_.usable_bytes = signed_bytes(free_in_list_);
+  }
+
+  std::string find_failure() const {
+    if (!moment_.failed()) return is_traced() ? "none" : "unknown";
+    if (!moment_.has_layout || !request_->device_free()) return "unknown";
+    const ListName list = list_of_request();
+    u64 waiting = 0, elsewhere = 0;  // pending or of other streams, and in other pools
+    const auto add = [&](PoolName pool, u64 size) { (pool == list.pool ? waiting : elsewhere) += size; };
+    for (const FreeBlock& block : moment_.free)
+      if (block.small == list.small && !(block.pool == list.pool && block.stream == list.stream)) add(block.pool, block.size);
+    auto segment = moment_.segments.begin();
+    for (const LiveBlock& block : moment_.live) {
+      if (!block.pending) continue;
+      while (segment != moment_.segments.end() && segment->address + segment->size <= block.address) ++segment;
+      if (segment != moment_.segments.end() && segment->small == list.small) add(segment->pool, block.size);
+    }
+    const u64 own = free_in_list_ + *request_->device_free();
+    if (request_->size <= own) return "fragmentation";
+    if (request_->size <= own + waiting) return "stream_pending";
+    return request_->size <= own + waiting + elsewhere ? "private_pool" : "capacity";
+  }
+
+  void add_holders() {
+    struct HolderRow {
+      u64 bytes = 0;
+      i64 blocks = 0;
+      std::map<std::string_view, u64> categories;
+    };
+    // Without a line of the user's code, each category is a row of its own.
+    std::map<std::pair<u32, std::string_view>, HolderRow> rows;
+    SnapshotShares& shares = out_.shares;
+    u64 live = 0;
+    std::vector<std::pair<const LiveBlock*, std::pair<u32, std::string_view>>> keys;
+    for (const LiveBlock& block : moment_.live) {
+      if (block.pending) continue;
+      const unsigned traits = lines_.traits(block.stack);
+      const std::string_view category = is_unrecorded(block) ? "unrecorded" : category_of(traits);
+      const u32 frame = lines_.user_frame(block.stack);
+      const std::pair key(frame, frame == CodeLines::no_frame ? category : std::string_view());
+      HolderRow& row = rows[key];
+      row.bytes += block.requested;
+      ++row.blocks;
+      row.categories[category] += block.requested;
+      keys.emplace_back(&block, key);
+      const auto bytes = static_cast<double>(block.requested);
+      live += block.requested;
+      if (category == "parameter" || category == "gradient" || category == "optimizer_state") shares.states += bytes;
+      if (category == "kv_cache") shares.cache += bytes;
+      if ((traits & in_evaluation_loop) != 0) shares.evaluation += bytes;
+      if ((traits & in_loss) != 0) shares.logits += bytes;
+    }
+    if (request_ != nullptr) {
+      const auto bytes = static_cast<double>(request_->size);
+      const unsigned traits = lines_.traits(request_->stack);
+      if ((traits & in_evaluation_loop) != 0) shares.evaluation += bytes;
+      if ((traits & in_loss) != 0) shares.logits += bytes;
+      shares.request = bytes;
+    }
+    const double all = static_cast<double>(live) + shares.request;
+    for (double* share : {&shares.cache, &shares.evaluation, &shares.logits, &shares.request})
+      if (all > 0) *share /= all;
+    if (live > 0) shares.states /= static_cast<double>(live);
+    std::vector<std::pair<std::pair<u32, std::string_view>, const HolderRow*>> order;
+    for (const auto& [key, row] : rows) order.emplace_back(key, &row);
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second->bytes > b.second->bytes; });
+    std::map<std::pair<u32, std::string_view>, std::size_t> places;
+    for (const auto& [key, row] : order) {
+      places[key] = out_.report.holders.size();
+      const auto most = std::max_element(row->categories.begin(), row->categories.end(),
+                                         [](const auto& a, const auto& b) { return a.second < b.second; });
+      out_.report.holders.push_back({lines_.code_line(key.first), std::string(most->first), signed_bytes(row->bytes), row->blocks});
+    }
+    if (moment_.history != TraceHistory::state || moment_.failed()) return;
+    for (const auto& [block, key] : keys) out_.blocks.push_back({block->address, block->requested, places[key]});
+    std::sort(out_.blocks.begin(), out_.blocks.end());
+  }
+
+  void add_pinners() {
+    struct PinnerRow {
+      u64 stranded = 0, live = 0;
+      i64 blocks = 0;
+    };
+    std::map<u32, PinnerRow> rows;
+    auto free = moment_.free.begin();
+    auto live = moment_.live.begin();
+    for (const MomentSegment& segment : moment_.segments) {
+      const u64 end = segment.address + segment.size;
+      u64 stranded = 0;
+      for (; free != moment_.free.end() && free->address < end; ++free)
+        if (free->address >= segment.address) stranded += free->size;
+      const bool right = request_ == nullptr || ListName{segment.stream, segment.pool, segment.small} == list_of_request();
+      std::set<u32> seen;
+      for (; live != moment_.live.end() && live->address < end; ++live) {
+        const u32 frame = live->pending || live->address < segment.address ? CodeLines::no_frame : lines_.user_frame(live->stack);
+        if (frame == CodeLines::no_frame || stranded == 0 || !right) continue;
+        PinnerRow& row = rows[frame];
+        if (seen.insert(frame).second) row.stranded += stranded;
+        row.live += live->requested;
+        ++row.blocks;
+      }
+    }
+    for (const auto& [frame, row] : rows)
+      out_.report.pinners.push_back({lines_.code_line(frame), row.blocks, signed_bytes(row.live), signed_bytes(row.stranded)});
+    std::stable_sort(out_.report.pinners.begin(), out_.report.pinners.end(), [](const ReportPinner& a, const ReportPinner& b) {
+      return a.stranded_bytes != b.stranded_bytes ? a.stranded_bytes > b.stranded_bytes : a.live_bytes < b.live_bytes;
+    });
+  }
+
+  void add_growth() {
+    if (!is_traced() || file_.cut) return;
+    const ProgramSteps steps = find_steps(device_, moment_);
+    std::vector<ReportGrowth>& growth = out_.report.growth.emplace();
+    std::set<u32> growing;
+    for (const GrowingLine& line : find_growing_lines(device_, moment_, steps, lines_)) {
+      ReportGrowth row{lines_.code_line(line.frame), line.bytes_per_step, line.blocks_per_step, std::nullopt, "step"};
+      if (moment_.history == TraceHistory::full) row.first_step = static_cast<i64>(line.first_step) + 1;
+      growth.push_back(std::move(row));
+      growing.insert(line.frame);
+    }
+    u64 grown = 0, in_evaluation = 0;
+    for (const LiveBlock& block : moment_.live) {
+      if (block.pending || !growing.contains(lines_.user_frame(block.stack))) continue;
+      grown += block.requested;
+      if ((lines_.traits(block.stack) & in_evaluation_loop) != 0) in_evaluation += block.requested;
+    }
+    out_.grown_bytes = signed_bytes(grown);
+    out_.grows_in_evaluation = grown > 0 && in_evaluation * 2 > grown;
+    if (moment_.failed()) out_.step_ratio = last_step_ratio(device_, moment_, steps);
+  }
+
+  /// The last refused request, also one that the program survived.
+  void add_refused() {
+    if (!moment_.oom) return;
+    const TraceEvent& event = device_.events[*moment_.oom];
+    RefusedRequest& refused = out_.refused.emplace();
+    refused.event = *moment_.oom;
+    if (event.time_us != TraceEvent::no_time) refused.time = static_cast<double>(event.time_us) / 1e6;
+    refused.size = signed_bytes(event.size);
+    refused.segment = signed_bytes(segment_of_request(event.size));
+    if (const auto free = event.device_free()) refused.device_free = signed_bytes(*free);
+    refused.frames = lines_.python_frames(event.stack);
+    const unsigned traits = lines_.traits(event.stack);
+    refused.in_backward = (traits & in_backward_engine) != 0 && (traits & in_python) == 0;
+    refused.in_load = (traits & moves_parameters) != 0 && (traits & in_forward_pass) == 0;
+    refused.in_optimizer_init = (traits & makes_optimizer_states) != 0;
+    refused.loads_checkpoint = (traits & ::oomdoctor::loads_checkpoint) != 0 && (traits & in_forward_pass) == 0;
+    refused.handled = !moment_.failed();
+  }
+
+  void add_what_if() {
+    ReportSnapshot& r = out_.report;
+    if (moment_.history != TraceHistory::full)
+      r.what_if_unavailable = moment_.history == TraceHistory::cut ? "the trace has lost its beginning" : "the file has no trace";
+    else if (r.unrecorded_bytes.value_or(0) > 0)
+      r.what_if_unavailable = "some live memory was allocated before the recording began";
+    if (!r.what_if_unavailable.empty()) return;
+    const std::optional<std::size_t> oom = moment_.failed() ? std::optional<std::size_t>(*moment_.oom) : std::nullopt;
+    const WhatIfs replayed = replay_other_settings(file_, device_, oom);
+    r.what_if_unavailable = replayed.unavailable;
+    for (const WhatIf& one : replayed.settings)
+      r.what_if.push_back({std::string(one.setting), one.fits, signed_bytes(one.peak_reserved)});
+  }
+
+  const SnapshotFile& file_;
+  const DeviceSnapshot& device_;
+  const CodeLines& lines_;
+  Moment moment_;
+  const TraceEvent* request_ = nullptr;  ///< the refused one that ended the work
+  u64 free_in_list_ = 0;
+  MemorySnapshot out_;
+};
+
+}  // namespace
+
+std::vector<MemorySnapshot> analyse_snapshot(const SnapshotFile& file) {
+  const CodeLines lines(file.stacks);
+  std::vector<MemorySnapshot> all;
+  for (const DeviceSnapshot& device : file.devices) all.push_back(DeviceAnalysis(file, device, lines).run());
+  return all;
+}
+
+}  // namespace oomdoctor

@@ -1,0 +1,96 @@
+// What an allocator snapshot shows of the failure: of the snapshot that has the failure of the diagnosis, or without a
+// failure of the one that grows most.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "facts/analysis.h"
+
+namespace oomdoctor {
+namespace {
+
+/// A growth that matters: below, a run of any length may keep it.
+constexpr double least_growth = 0.01;  // of the reserved memory, within the trace
+
+const MemorySnapshot* find_snapshot(const ScanResult& scan, std::optional<std::size_t> primary) {
+  if (primary) {
+    const auto found = std::find_if(scan.snapshots.begin(), scan.snapshots.end(), [&](const MemorySnapshot& one) {
+      return one.joined == primary || one.own == primary;
+    });
+    return found == scan.snapshots.end() ? nullptr : &*found;
+  }
+  const auto most = std::max_element(scan.snapshots.begin(), scan.snapshots.end(), [](const auto& a, const auto& b) {
+    return a.grown_bytes < b.grown_bytes;
+  });
+  return most == scan.snapshots.end() || most->grown_bytes == 0 ? nullptr : &*most;
+}
+
+std::string place_text(const CodeLine& at) {
+  return at.file ? fmt::format("{}:{}", *at.file, at.line.value_or(0)) : std::string();
+}
+
+}  // namespace
+
+void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, Facts& facts) {
+  const MemorySnapshot* const snapshot = find_snapshot(scan, primary);
+  if (snapshot == nullptr) return;
+  const ReportSnapshot& report = snapshot->report;
+  Evidence at;
+  at.span.source = snapshot->source;
+  if (snapshot->refused) at.span.event = snapshot->refused->event;
+  const std::vector<Evidence> here{at};
+  const auto set_share = [&](std::string_view name, double share) { facts.set(name, Value{Number{share, 0}}, here); };
+  const auto set_bytes = [&](std::string_view name, std::optional<i64> bytes) {
+    if (bytes) facts.set(name, Bytes{*bytes, 0}, here);
+  };
+  const double reserved = static_cast<double>(std::max<i64>(report.reserved_bytes, 1));
+  if (report.growth) {
+    const double share = static_cast<double>(snapshot->grown_bytes) / reserved;
+    set_share("snapshot.growth_share", share);
+    facts.set("snapshot.grows_in_evaluation", Value{snapshot->grows_in_evaluation}, here);
+    if (!report.growth->empty()) {
+      const ReportGrowth& line = report.growth->front();
+      facts.set("snapshot.growth_line", Value{place_text(line.at)}, here);
+      set_bytes("snapshot.growth_rate", line.bytes_per_step);
+      facts.set("snapshot.growth",
+                Value{fmt::format("{} keeps {} more {}", place_text(line.at), bytes_text(line.bytes_per_step),
+                                  line.unit == "step" ? "each step" : "than in the snapshot before")},
+                here);
+      if (!primary && share >= least_growth) facts.set("run.at_risk", Value{true}, here);
+    }
+  }
+  if (!report.holders.empty()) {
+    const auto holder = std::find_if(report.holders.begin(), report.holders.end(), [](const auto& one) { return one.at.file.has_value(); });
+    if (holder != report.holders.end()) {
+      facts.set("snapshot.holder", Value{place_text(holder->at)}, here);
+      set_bytes("snapshot.holder_bytes", holder->live_bytes);
+    }
+  }
+  set_bytes("snapshot.live", report.live_bytes);
+  set_bytes("snapshot.reserved", report.reserved_bytes);
+  if (!primary || snapshot->refused->handled) return;
+  facts.set("snapshot.failure", Value{report.failure}, here);
+  set_bytes("snapshot.request", report.request_bytes);
+  set_bytes("snapshot.device_free", report.device_free_bytes);
+  set_bytes("snapshot.largest_free", report.largest_free_bytes);
+  set_bytes("snapshot.pending", report.pending_bytes);
+  set_bytes("snapshot.free", report.free_cached_bytes);
+  if (report.free_cached_bytes) {
+    set_bytes("snapshot.usable", snapshot->usable_bytes);
+    set_share("snapshot.usable_share", static_cast<double>(snapshot->usable_bytes) / reserved);
+  }
+  set_share("snapshot.states_share", snapshot->shares.states);
+  set_share("snapshot.cache_share", snapshot->shares.cache);
+  set_share("snapshot.evaluation_share", snapshot->shares.evaluation);
+  set_share("snapshot.logits_share", snapshot->shares.logits);
+  if (snapshot->step_ratio) set_share("snapshot.step_ratio", *snapshot->step_ratio);
+  facts.set("snapshot.loads", Value{snapshot->refused->in_load}, here);
+  facts.set("snapshot.makes_states", Value{snapshot->refused->in_optimizer_init}, here);
+  facts.set("snapshot.loads_checkpoint", Value{snapshot->refused->loads_checkpoint}, here);
+  if (!report.pinners.empty()) {
+    facts.set("snapshot.pinner", Value{place_text(report.pinners.front().at)}, here);
+    set_bytes("snapshot.stranded", report.pinners.front().stranded_bytes);
+  }
+}
+
+}  // namespace oomdoctor

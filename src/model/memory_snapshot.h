@@ -1,0 +1,63 @@
+// What an allocator snapshot shows of one device, and what other stages need to join it with logs and other snapshots.
+// Bounded: a snapshot of a gigabyte becomes some kilobytes when it is read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "model/event.h"
+#include "oomdoctor/report.h"
+
+namespace oomdoctor {
+
+/// A request that the allocator refused, as the trace records it.
+struct RefusedRequest {
+  i64 event = 0;
+  std::optional<double> time;  ///< seconds since 1970
+  i64 size = 0;                ///< rounded up, as the trace has it
+  i64 segment = 0;             ///< what the allocator asked the driver for: logs print this size
+  std::optional<i64> device_free;
+  std::vector<Frame> frames;  ///< of Python, outermost first
+  bool in_backward = false;   ///< the autograd engine asked, in a thread without Python frames
+  bool in_load = false;       ///< a module was moved or loaded
+  bool in_optimizer_init = false;
+  bool loads_checkpoint = false;
+  bool handled = false;       ///< the program went on
+};
+
+/// Shares of the live bytes and the refused request, which fill the card, from 0 to 1.
+struct SnapshotShares {
+  double states = 0;      ///< parameters, gradients, optimizer states
+  double cache = 0;       ///< key-value cache
+  double evaluation = 0;  ///< requested below a function that evaluates
+  double logits = 0;      ///< requested by the loss or for the logits
+  double request = 0;
+};
+
+/// A live block of a snapshot without a trace, to find it again in a later one.
+struct KeptBlock {
+  std::uint64_t address = 0, size = 0;
+  std::size_t holder = 0;  ///< index into ReportSnapshot::holders
+
+  friend auto operator<=>(const KeptBlock&, const KeptBlock&) = default;
+};
+
+struct MemorySnapshot {
+  int source = 0;  ///< index into ScanResult::inputs
+  ReportSnapshot report;
+  std::optional<RefusedRequest> refused;
+  SnapshotShares shares;
+  i64 usable_bytes = 0;              ///< free blocks of the list of the refused request
+  i64 grown_bytes = 0;              ///< live bytes of the lines that grow
+  bool grows_in_evaluation = false;  ///< most of them were requested below a function that evaluates
+  std::optional<double> step_ratio;  ///< requested bytes of the last step by the median of the earlier ones
+  std::optional<double> time;        ///< of its last event, seconds since 1970
+  std::vector<KeptBlock> blocks;     ///< only if there is no trace
+  // Set when all inputs are together: indices into ScanResult::incidents.
+  std::optional<std::size_t> joined;  ///< the failure that a log prints
+  std::optional<std::size_t> own;     ///< the failure that only the snapshot shows
+};
+
+}  // namespace oomdoctor
