@@ -9,6 +9,8 @@
 
 #include "base/ascii.h"
 #include "base/descriptor.h"
+#include "base/error.h"
+#include "evidence/evidence_reader.h"
 #include "text/source.h"
 
 namespace oomdoctor::cli {
@@ -127,6 +129,18 @@ bool read_first(const std::string& path, std::string& first) {
   return true;
 }
 
+/// True for a file whose name says that it may be an allocator snapshot, and whose content says that it is one.
+bool is_snapshot_file(std::string_view name, const std::string& path) {
+  constexpr auto suffixes = std::to_array<std::string_view>({".pickle", ".pkl", ".html", ".htm"});
+  if (is_one_of(packings, suffix_of(name))) name.remove_suffix(suffix_of(name).size());
+  if (!is_one_of(suffixes, suffix_of(name))) return false;
+  try {
+    return is_snapshot(Source::open(path).peek());
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 bool has_utf16_mark(std::string_view first) { return first.starts_with("\xFF\xFE") || first.starts_with("\xFE\xFF"); }
 
 }  // namespace
@@ -160,7 +174,9 @@ FileKind kind_of_content(FileKind by_name, std::string_view first) {
 }  // namespace
 
 FileKind kind_of_file(const std::string& path) {
-  const FileKind kind = kind_of_name(std::string_view(path).substr(path.rfind('/') + 1));
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  const FileKind kind = kind_of_name(name);
+  if (kind == FileKind::foreign && is_snapshot_file(lower(name), path)) return FileKind::log;
   if (kind == FileKind::log || kind == FileKind::foreign) return kind;
   std::string first;
   return read_first(path, first) ? kind_of_content(kind, first) : FileKind::text;

@@ -130,7 +130,12 @@ class PickleMachine {
   void put(u64 index) {
     if (index >= max_memo) beyond_limit("it has more memo entries than any snapshot");
     if (stack_.empty()) malformed("the stack is empty where the memo takes a value");
-    if (index >= memo_bits_.size()) {
+    if (index == memo_bits_.size()) {
+      memo_bits_.push_back(stack_.back().bits);
+      memo_tags_.push_back(static_cast<unsigned char>(stack_.back().tag));
+      return;
+    }
+    if (index > memo_bits_.size()) {
       memo_bits_.resize(static_cast<std::size_t>(index) + 1);
       memo_tags_.resize(static_cast<std::size_t>(index) + 1, unset);
     }

@@ -138,8 +138,8 @@ bool begins_snapshot_json(std::string_view first) {
   first = first.substr(0, look);
   const auto begin = std::find_if_not(first.begin(), first.end(), is_space);
   if (begin == first.end() || (*begin != '{' && *begin != '[')) return false;
-  if (first.find("\"segments\"") != first.npos && first.find("\"blocks\"") != first.npos) return true;
-  if (first.find("\"segments\"") != first.npos && first.find("\"frames\"") != first.npos) return true;
+  const auto key = std::find_if_not(begin + 1, first.end(), is_space);
+  if (*begin == '{' && first.substr(static_cast<std::size_t>(key - first.begin())).starts_with("\"segments\"")) return true;
   return std::any_of(words.begin(), words.end(), [&](auto word) { return first.find(word) != first.npos; });
 }
 

@@ -11,6 +11,7 @@ namespace {
 /// What the search for steps and growth goes by.
 struct GrowthLimits {
   std::size_t least_steps = 4;      ///< whole ones; fewer show no rule
+  std::size_t least_before = 3;     ///< whole steps, to compare the last one with
   std::size_t least_growths = 3;    ///< steps in which a line grew
   double same_gap = 0.1;            ///< two gaps between requests are alike if they differ by no more
   double regular_gaps = 0.6;        ///< of the gaps of a request that marks steps: alike
@@ -92,6 +93,25 @@ std::vector<u32> marked_begins(const DeviceSnapshot& device, const Moment& momen
   return begins;
 }
 
+/// True if a step frees far more than it keeps. The layers of one pass do not, and no loading.
+bool gives_back(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps) {
+  std::vector<double> falls(steps.whole());
+  std::vector<u32> freed(moment.events, BlockLife::open);
+  for (const BlockLife& life : moment.lives)
+    if (life.free != BlockLife::open) freed[life.free] = life.alloc;
+  double live = 0, peak = 0;
+  std::size_t step = 0;
+  for (u32 i = steps.begins.front(); i < steps.begins.back(); ++i) {
+    while (step + 1 < steps.whole() && i >= steps.begins[step + 1]) ++step, peak = live;
+    const TraceEvent& event = device.events[i];
+    if (event.action == TraceAction::alloc) live += static_cast<double>(event.size);
+    if (freed[i] != BlockLife::open) live -= static_cast<double>(device.events[freed[i]].size);
+    peak = std::max(peak, live);
+    falls[step] = std::max(falls[step], peak - live);
+  }
+  return live <= growth_rule.kept_of_drawdown * median(std::move(falls)) * static_cast<double>(steps.whole());
+}
+
 /// What a line gained and lost in each whole step.
 struct LineSteps {
   std::vector<double> bytes, blocks;
@@ -111,25 +131,6 @@ std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const Moment&
   return stacks;
 }
 
-/// The largest fall of live bytes within a step, for each step.
-double usual_drawdown(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps) {
-  std::vector<double> falls(steps.whole());
-  std::vector<u32> freed(moment.events, BlockLife::open);
-  for (const BlockLife& life : moment.lives)
-    if (life.free != BlockLife::open) freed[life.free] = life.alloc;
-  double live = 0, peak = 0;
-  std::size_t step = 0;
-  for (u32 i = steps.begins.front(); i < steps.begins.back(); ++i) {
-    while (step + 1 < steps.whole() && i >= steps.begins[step + 1]) ++step, peak = live;
-    const TraceEvent& event = device.events[i];
-    if (event.action == TraceAction::alloc) live += static_cast<double>(event.size);
-    if (freed[i] != BlockLife::open) live -= static_cast<double>(device.events[freed[i]].size);
-    peak = std::max(peak, live);
-    falls[step] = std::max(falls[step], peak - live);
-  }
-  return median(std::move(falls));
-}
-
 class GrowthSearch {
  public:
   GrowthSearch(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps, const CodeLines& lines)
@@ -139,14 +140,8 @@ class GrowthSearch {
     std::vector<GrowingLine> found;
     if (steps_.whole() < growth_rule.least_steps) return found;
     fill();
-    double sum = 0;
-    for (const auto& [frame, line] : steps_of_) {
-      if (const auto growing = judge(frame, line)) {
-        found.push_back(*growing);
-        sum += static_cast<double>(growing->bytes_per_step);
-      }
-    }
-    if (!steps_.annotated && sum > growth_rule.kept_of_drawdown * usual_drawdown(device_, moment_, steps_)) return {};
+    for (const auto& [frame, line] : steps_of_)
+      if (const auto growing = judge(frame, line)) found.push_back(*growing);
     std::sort(found.begin(), found.end(), [](const GrowingLine& a, const GrowingLine& b) {
       return a.bytes_per_step != b.bytes_per_step ? a.bytes_per_step > b.bytes_per_step : a.frame < b.frame;
     });
@@ -219,12 +214,10 @@ std::optional<std::size_t> ProgramSteps::whole_step_of(u32 event) const {
 }
 
 ProgramSteps find_steps(const DeviceSnapshot& device, const Moment& moment) {
-  ProgramSteps steps{annotated_begins(device, moment), true};
-  if (steps.whole() < growth_rule.least_steps) {
-    ProgramSteps marked{marked_begins(device, moment), false};
-    if (marked.whole() > steps.whole()) return marked;
-  }
-  return steps;
+  const ProgramSteps annotated{annotated_begins(device, moment)};
+  if (annotated.whole() >= growth_rule.least_steps) return annotated;
+  ProgramSteps marked{marked_begins(device, moment)};
+  return marked.whole() > annotated.whole() && gives_back(device, moment, marked) ? marked : annotated;
 }
 
 std::vector<GrowingLine> find_growing_lines(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps,
@@ -233,7 +226,7 @@ std::vector<GrowingLine> find_growing_lines(const DeviceSnapshot& device, const 
 }
 
 std::optional<double> last_step_ratio(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps) {
-  if (steps.whole() < 2 || !has_stacks(device, moment)) return std::nullopt;
+  if (steps.whole() < growth_rule.least_before || !has_stacks(device, moment)) return std::nullopt;
   struct Requests {
     double bytes = 0, count = 0;
   };

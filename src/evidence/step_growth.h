@@ -13,7 +13,6 @@ namespace oomdoctor {
 /// from a request that comes back regularly.
 struct ProgramSteps {
   std::vector<u32> begins;
-  bool annotated = false;
 
   std::size_t whole() const { return begins.empty() ? 0 : begins.size() - 1; }
   /// The number of the step with this event, from 0; nullopt before the first and from the last beginning on.

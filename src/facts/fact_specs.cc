@@ -149,6 +149,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"snapshot.cache_share", ratio, "key-value cache as a share of the live memory and the request"},
       {"snapshot.evaluation_share", ratio, "what evaluation requested as a share of the live memory and the request"},
       {"snapshot.logits_share", ratio, "what the loss and the output layer requested as a share of both"},
+      {"snapshot.request_share", ratio, "the refused request as a share of both"},
       {"snapshot.step_ratio", ratio, "the requests of the last step by those of the same lines in the steps before"},
       {"snapshot.loads", truth, "it failed while a module was moved or loaded"},
       {"snapshot.makes_states", truth, "it failed where the optimizer makes its states"},

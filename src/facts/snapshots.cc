@@ -83,6 +83,7 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
   set_share("snapshot.cache_share", snapshot->shares.cache);
   set_share("snapshot.evaluation_share", snapshot->shares.evaluation);
   set_share("snapshot.logits_share", snapshot->shares.logits);
+  set_share("snapshot.request_share", snapshot->shares.request);
   if (snapshot->step_ratio) set_share("snapshot.step_ratio", *snapshot->step_ratio);
   facts.set("snapshot.loads", Value{snapshot->refused->in_load}, here);
   facts.set("snapshot.makes_states", Value{snapshot->refused->in_optimizer_init}, here);
