@@ -192,7 +192,10 @@ AllocatorModel::CacheBlock* AllocatorModel::grow(FreeList& list, u64 size) {
 /// stays in the list.
 AllocatorModel::CacheBlock* AllocatorModel::grow_range(FreeList& list, u64 size) {
   CacheBlock* block = find_growing_block(list, size);
-  if (block != nullptr && !block->mapped) block = map(block, std::min(block->size, size));
+  if (block != nullptr && !block->mapped) {
+    CacheBlock* start = std::exchange(block, map(block, std::min(block->size, size)));
+    if (block == nullptr) drop_empty_range(start);
+  }
   while (block != nullptr && block->size < size)
     block = map(block->after, std::min(size - block->size, block->after->size));
   if (block != nullptr) take(block);
@@ -307,11 +310,15 @@ void AllocatorModel::unmap(CacheBlock* block) {
   block->mapped = false;
   driver_.unmap(block->address, block->size);
   add_merged(block);
-  if (block->before == nullptr && block->after == nullptr) {  // all of the range: it goes, too
-    take(block);
-    block->list->ranges.erase(*block->range);
-    drop_block(block);
-  }
+  drop_empty_range(block);
+}
+
+/// An expandable range without memory is of no more use: the next request gets a new one.
+void AllocatorModel::drop_empty_range(CacheBlock* block) {
+  if (block->before != nullptr || block->after != nullptr) return;
+  take(block);
+  block->list->ranges.erase(*block->range);
+  drop_block(block);
 }
 
 }  // namespace oomdoctor

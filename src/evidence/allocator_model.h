@@ -125,6 +125,7 @@ class AllocatorModel {
   void release_segment(CacheBlock* block);
   void release_pool(u32 pool, bool small);
   void unmap(CacheBlock* block);
+  void drop_empty_range(CacheBlock* block);
 
   struct ListKey {
     u32 pool = 0;

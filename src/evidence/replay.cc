@@ -40,11 +40,12 @@ class RecordedDriver final : public MemoryDriver {
   }
 
   std::optional<u64> reserve_range() override {
-    // The range begins where the trace first maps memory into it, perhaps after a release.
+    // The range begins where the trace first maps memory into it, perhaps after a release. Without one the driver
+    // refuses the first page, wherever the range begins.
     for (std::size_t i = next_; i < until_; ++i) {
       if (events_[i].action == TraceAction::segment_map) return events_[i].address;
     }
-    return std::nullopt;
+    return 0;
   }
 
   bool map(u64 address, u64 size) override {

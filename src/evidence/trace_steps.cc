@@ -57,6 +57,11 @@ class EventPools {
   std::vector<u32> pools_;
 };
 
+struct LiveMemory {
+  u32 id = 0;          ///< the number of the allocation
+  bool waits = false;  ///< the program freed it, and another stream still uses it
+};
+
 /// Reads the events in their order.
 class StepReader {
  public:
@@ -75,18 +80,20 @@ class StepReader {
     const TraceEvent& e = events_[i];
     switch (e.action) {
       case TraceAction::alloc:
-        if (!live_.try_emplace(e.address, ids_).second)
+        if (!live_.try_emplace(e.address, LiveMemory{ids_}).second)
           result_.gap = fmt::format("The trace does not show when the memory at event {} became free.", i);
         add(StepKind::allocate, i, ids_++);
+        add_delayed();
         break;
       case TraceAction::oom:
         add(StepKind::fail, i, ids_++);
+        add_delayed();
         break;
       case TraceAction::free_requested:
         free(i);
         break;
       case TraceAction::free_completed:
-        end_life(StepKind::complete_free, i);
+        i = complete(i);
         break;
       case TraceAction::segment_free:
       case TraceAction::segment_unmap:
@@ -110,16 +117,18 @@ class StepReader {
       end_life(StepKind::free, i);
       i = next;
     } else if (const auto it = live_.find(events_[i].address); it != live_.end()) {
-      add(StepKind::request_free, i, it->second);
+      add(StepKind::request_free, i, it->second.id);
+      it->second.waits = true;
     } else {
       miss(i);
     }
   }
 
-  void end_life(StepKind kind, std::size_t i) {
+  void end_life(StepKind kind, std::size_t i, bool delayed = false) {
     const auto it = live_.find(events_[i].address);
     if (it == live_.end()) return miss(i);
-    add(kind, i, it->second);
+    std::vector<TraceStep>& steps = delayed && it->second.waits ? delayed_ : result_.steps;
+    steps.push_back({kind, static_cast<u32>(i), it->second.id, 0});
     live_.erase(it);
   }
 
@@ -127,22 +136,46 @@ class StepReader {
     result_.gap = fmt::format("The trace does not show the allocation of the memory that event {} frees.", i);
   }
 
-  /// A run of released segments, with one stack. The allocator releases them before it retries a request; the segment
-  /// or the failure comes next then, with the same stack. Else the program called torch.cuda.empty_cache(). Returns the
-  /// last event of the run.
-  std::size_t release(std::size_t first) {
+  /// A run of completions. A request that the driver refused waits for all streams, so the frees that it completes
+  /// were not complete when it looked for a free block: they come after it. Returns the last event of the run.
+  std::size_t complete(std::size_t first) {
+    std::size_t last = first, next = first;
+    for (; next < events_.size() && events_[next].action == TraceAction::free_completed; next = next_change(next + 1))
+      last = next;
+    const bool waited = next < events_.size() && (events_[next].action == TraceAction::oom ||
+                                                  (is_release(events_[next].action) && is_retry(end_of_release(next))));
+    for (std::size_t i = first; i <= last; i = next_change(i + 1)) end_life(StepKind::complete_free, i, waited);
+    return last;
+  }
+
+  void add_delayed() {
+    result_.steps.insert(result_.steps.end(), delayed_.begin(), delayed_.end());
+    delayed_.clear();
+  }
+
+  /// The last event of a run of released segments, with one stack.
+  std::size_t end_of_release(std::size_t first) const {
     std::size_t last = first;
     for (std::size_t i = first; i < events_.size(); i = next_change(i + 1)) {
       if (!is_release(events_[i].action) || events_[i].stack != events_[first].stack) break;
-      allow_release(i);
       last = i;
     }
+    return last;
+  }
+
+  /// Whether a run of released segments ends so that a request can be tried again: the new segment or the failure comes
+  /// next then, with the same stack. Else the program called torch.cuda.empty_cache().
+  bool is_retry(std::size_t last) const {
     const std::size_t next = next_change(last + 1);
-    const bool is_retry =
-        next < events_.size() && events_[next].stack == events_[first].stack &&
-        (events_[next].action == TraceAction::segment_alloc || events_[next].action == TraceAction::segment_map ||
-         events_[next].action == TraceAction::oom);
-    if (!is_retry) add(StepKind::release_cached, last, 0);
+    return next < events_.size() && events_[next].stack == events_[last].stack &&
+           (events_[next].action == TraceAction::segment_alloc || events_[next].action == TraceAction::segment_map ||
+            events_[next].action == TraceAction::oom);
+  }
+
+  std::size_t release(std::size_t first) {
+    const std::size_t last = end_of_release(first);
+    for (std::size_t i = first; i <= last; i = next_change(i + 1)) allow_release(i);
+    if (!is_retry(last)) add(StepKind::release_cached, last, 0);
     return last;
   }
 
@@ -160,8 +193,9 @@ class StepReader {
   std::span<const TraceEvent> events_;
   EventPools pools_;
   bool completions_ = false;
-  std::map<u64, u32> live_;  ///< address → number of the allocation
+  std::map<u64, LiveMemory> live_;  ///< by address
   std::set<u32> released_pools_;
+  std::vector<TraceStep> delayed_;  ///< frees that a request completed which is not in the steps yet
   u32 ids_ = 0;
   TraceSteps result_;
 };
