@@ -134,7 +134,8 @@ void AllocatorModel::add(CacheBlock* block) {
     return;
   }
   list.blocks.insert(block);
-  if (is_releasable(*block)) list.releasable.insert(block);
+  block->releasable = is_releasable(*block);
+  if (block->releasable) list.releasable.insert(block);
 }
 
 void AllocatorModel::take(CacheBlock* block) {
@@ -144,7 +145,7 @@ void AllocatorModel::take(CacheBlock* block) {
     return;
   }
   list.blocks.erase(block);
-  list.releasable.erase(block);
+  if (block->releasable) list.releasable.erase(block);
 }
 
 /// Adds a block to its list, as one with its free neighbours.

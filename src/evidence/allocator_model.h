@@ -77,6 +77,7 @@ class AllocatorModel {
     FreeList* list = nullptr;                        ///< where it is while it is free
     std::optional<u64> range = {};                   ///< the start of its expandable range
     bool mapped = true, in_use = false;
+    bool releasable = false;  ///< it is in that set of its list
   };
   struct BySize {
     using is_transparent = void;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "evidence/allocator_model.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -172,16 +174,20 @@ class StepReader {
             events_[next].action == TraceAction::oom);
   }
 
+  /// A release of a private pool's memory shows that its graph is gone, unless the pool's own request caused it.
   std::size_t release(std::size_t first) {
     const std::size_t last = end_of_release(first);
-    for (std::size_t i = first; i <= last; i = next_change(i + 1)) allow_release(i);
-    if (!is_retry(last)) add(StepKind::release_cached, last, 0);
+    const bool retry = is_retry(last);
+    if (!retry || pools_.of(next_change(last + 1)) == AllocatorModel::default_pool)
+      for (std::size_t i = first; i <= last; i = next_change(i + 1)) allow_release(i);
+    if (!retry) add(StepKind::release_cached, last, 0);
     return last;
   }
 
   void allow_release(std::size_t event) {
     const u32 pool = pools_.of(event);
-    if (pool != 0 && released_pools_.insert(pool).second) add(StepKind::allow_release, event, 0);
+    if (pool != AllocatorModel::default_pool && released_pools_.insert(pool).second)
+      add(StepKind::allow_release, event, 0);
   }
 
   /// The next event that changes memory.
