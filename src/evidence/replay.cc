@@ -75,8 +75,8 @@ class RecordedDriver final : public MemoryDriver {
     const TraceEvent* e = peek();
     const std::size_t event = e != nullptr ? next_ : until_;
     difference_ = fmt::format(
-        "The replay under the run's own settings differs from the trace at event {}: {} in the trace, {} in the "
-        "replay.",
+        "the replay under the run's own settings differs from the trace at event {}: {} in the trace, {} in the "
+        "replay",
         event, event < events_.size() ? text_of(events_[event]) : "its end", model);
   }
 
@@ -257,7 +257,7 @@ OwnReplay replay_own(const DeviceSnapshot& device, const std::vector<TraceStep>&
       // memory) is not in the file.
       if (driver.last_refused() <= free)
         own.problem =
-            fmt::format("The driver refused {} although {} were free.",
+            fmt::format("the driver refused {} although {} were free",
                         bytes_text(static_cast<i64>(driver.last_refused())), bytes_text(static_cast<i64>(free)));
       own.limit = driver.reserved() + free;
     }
@@ -266,7 +266,7 @@ OwnReplay replay_own(const DeviceSnapshot& device, const std::vector<TraceStep>&
   driver.expect_end();
   if (!driver.difference().empty()) return {driver.difference()};
   if (!has_final_blocks(device, model, allocations))
-    own.problem = "The replay under the run's own settings does not end in the blocks of the file.";
+    own.problem = "the replay under the run's own settings does not end in the blocks of the file";
   return own;
 }
 
@@ -315,7 +315,7 @@ std::array<std::pair<std::string_view, PlacementRules>, 4> other_settings() {
 }  // namespace
 
 WhatIfs replay_other_settings(const SnapshotFile& file, const DeviceSnapshot& device, std::optional<std::size_t> oom) {
-  if (oom && !device.events[*oom].device_free()) return {{}, "The oom event does not give the free memory."};
+  if (oom && !device.events[*oom].device_free()) return {{}, "the oom event does not give the free memory"};
   const TraceSteps trace = trace_steps_of(file, device);
   if (!trace.gap.empty()) return {{}, trace.gap};
   const PlacementRules rules = own_rules(file, device);
@@ -327,7 +327,7 @@ WhatIfs replay_other_settings(const SnapshotFile& file, const DeviceSnapshot& de
     other.expandable_private_pools = rules.expandable_private_pools;
     const auto what_if =
         replay_setting(device, trace.steps, name, other, oom, oom ? own.limit : std::numeric_limits<u64>::max());
-    if (!what_if) return {{}, "The trace is too large for the model."};
+    if (!what_if) return {{}, "the trace is too large for the model"};
     result.settings.push_back(*what_if);
   }
   return result;

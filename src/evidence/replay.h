@@ -22,7 +22,7 @@ struct WhatIf {
 
 struct WhatIfs {
   std::vector<WhatIf> settings;  ///< empty if unavailable
-  std::string unavailable;       ///< why
+  std::string unavailable;       ///< why, as a clause
 };
 
 /// Replays the trace of a device up to its event `oom`, in the memory that was then there for the allocator: what it

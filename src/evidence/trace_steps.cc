@@ -83,7 +83,7 @@ class StepReader {
     switch (e.action) {
       case TraceAction::alloc:
         if (!live_.try_emplace(e.address, LiveMemory{ids_}).second)
-          result_.gap = fmt::format("The trace does not show when the memory at event {} became free.", i);
+          result_.gap = fmt::format("the trace does not show when the memory at event {} became free", i);
         add(StepKind::allocate, i, ids_++);
         add_delayed();
         break;
@@ -135,7 +135,7 @@ class StepReader {
   }
 
   void miss(std::size_t i) {
-    result_.gap = fmt::format("The trace does not show the allocation of the memory that event {} frees.", i);
+    result_.gap = fmt::format("the trace does not show the allocation of the memory that event {} frees", i);
   }
 
   /// A run of completions. A request that the driver refused waits for all streams, so the frees that it completes
@@ -220,7 +220,7 @@ u64 reserved_before(const DeviceSnapshot& device) {
 
 TraceSteps trace_steps_of(const SnapshotFile& file, const DeviceSnapshot& device) {
   if (const u64 before = reserved_before(device); before != 0)
-    return {{}, "The trace does not show where all of the reserved memory came from."};
+    return {{}, "the trace does not show where all of the reserved memory came from"};
   return StepReader(file, device).read();
 }
 

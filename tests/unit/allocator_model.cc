@@ -59,7 +59,9 @@ struct Program {
   bool allocate(u32 id, u64 bytes) { return model.allocate(id, bytes, 0, AllocatorModel::default_pool); }
   u64 place(u32 id) const { return model.place_of(id)->first - start; }
   u64 size(u32 id) const { return model.place_of(id)->second; }
-  void free(u32 id) { model.complete_free(id); }
+  void free(std::initializer_list<u32> ids) {
+    for (const u32 id : ids) model.complete_free(id);
+  }
 
   LoggingDriver driver;
   AllocatorModel model;
@@ -101,7 +103,7 @@ TEST_CASE("a large block keeps a rest of up to 1 MiB, and 512 bytes of a small o
 TEST_CASE("the smallest free block wins, of equal ones the one of the lowest address", "[allocator_model]") {
   Program p;
   for (u32 id = 0; id < 4; ++id) CHECK(p.allocate(id, (id == 1 ? 40 : 30) * MB));
-  for (const u32 id : {3, 1, 0, 2}) p.free(id);
+  p.free({3, 1, 0, 2});
   CHECK(p.allocate(4, 30 * MB));
   CHECK(p.place(4) == 0);
   CHECK(p.allocate(5, 30 * MB));
@@ -116,11 +118,11 @@ TEST_CASE("free neighbours of one segment merge", "[allocator_model]") {
   Program p;
   for (u32 id = 0; id < 3; ++id) CHECK(p.allocate(id, 6 * MB));
   CHECK(p.driver.done() == "alloc 0+20");
-  p.free(0);
-  p.free(2);
+  p.free({0});
+  p.free({2});
   CHECK(p.allocate(3, 7 * MB));
   CHECK(p.place(3) == 12 * MB);  // the third block and the rest behind it
-  p.free(1);
+  p.free({1});
   CHECK(p.allocate(4, 9 * MB));
   CHECK(p.place(4) == 0);
 }
@@ -132,7 +134,7 @@ TEST_CASE("a refused request releases whole segments, large ones first, and is t
   CHECK(p.allocate(2, 24 * MB));
   CHECK(p.allocate(3, 6 * MB));  // 20 MiB, partly in use
   CHECK(p.driver.done() == "alloc 0+2, alloc 2+30, alloc 32+24, alloc 56+20");
-  for (const u32 id : {0, 1, 2}) p.free(id);
+  p.free({0, 1, 2});
   CHECK(p.allocate(4, 50 * MB));
   CHECK(p.driver.done() == "free 32+24, free 2+30, free 0+2, alloc 76+50");
   CHECK_FALSE(p.allocate(5, 40 * MB));
@@ -142,8 +144,8 @@ TEST_CASE("a refused request releases whole segments, large ones first, and is t
 TEST_CASE("memory that another stream uses is free when that is complete, at the latest when a request is refused",
           "[allocator_model]") {
   Program p({}, 60 * MB);
-  for (const u32 id : {0, 1}) CHECK(p.allocate(id, 20 * MB));
-  for (const u32 id : {0, 1}) p.model.request_free(id);
+  for (u32 id = 0; id < 2; ++id) CHECK(p.allocate(id, 20 * MB));
+  for (u32 id = 0; id < 2; ++id) p.model.request_free(id);
   CHECK(p.allocate(2, 20 * MB));
   CHECK(p.place(2) == 40 * MB);
   p.model.complete_free(1);
@@ -159,7 +161,7 @@ TEST_CASE("memory that another stream uses is free when that is complete, at the
 TEST_CASE("other streams, other pools and the other size class have memory of their own", "[allocator_model]") {
   Program p;
   CHECK(p.allocate(0, 40 * MB));
-  p.free(0);
+  p.free({0});
   CHECK(p.model.allocate(1, 40 * MB, 7, AllocatorModel::default_pool));
   CHECK(p.model.allocate(2, 40 * MB, 0, 1));
   CHECK(p.allocate(3, 512));
@@ -177,7 +179,7 @@ TEST_CASE("max_split_size keeps large blocks whole, and releases one before all 
   CHECK(p.allocate(0, 100 * MB));
   CHECK(p.allocate(1, 80 * MB));
   CHECK(p.allocate(2, 30 * MB));
-  for (const u32 id : {0, 1, 2}) p.free(id);
+  p.free({0, 1, 2});
   CHECK(p.driver.done() == "alloc 0+100, alloc 100+80, alloc 180+30");
   CHECK(p.allocate(3, 40 * MB));  // not from the blocks of 64 MiB and more
   CHECK(p.driver.done() == "alloc 210+40");
@@ -188,8 +190,8 @@ TEST_CASE("max_split_size keeps large blocks whole, and releases one before all 
   CHECK(p.driver.done() == "alloc 250+76");
   CHECK(p.allocate(6, 85 * MB));
   CHECK(p.place(6) == 0);
-  p.free(4);
-  p.free(6);
+  p.free({4});
+  p.free({6});
   CHECK(p.allocate(7, 110 * MB));  // refused: the blocks of 80 and 100 MiB are enough together
   CHECK(p.driver.done() == "free 0+100, free 100+80, alloc 326+110");
 }
@@ -219,17 +221,17 @@ TEST_CASE("an expandable range grows by its pages, and the holes inside are used
   CHECK(p.place(1) == 30 * MB);
   CHECK(p.allocate(2, 12 * MB));
   CHECK(p.driver.done() == "map 60+20");
-  p.free(0);
+  p.free({0});
   CHECK(p.allocate(3, 7 * MB));
   CHECK(p.place(3) == 0);  // although the 8 MiB at the end are a better fit
-  p.free(1);
+  p.free({1});
   p.model.release_cached();
   CHECK(p.driver.done() == "unmap 20+40");  // whole pages of the 53 MiB in the middle; 8 MiB at the end are none
   CHECK(p.allocate(4, 60 * MB));            // 20 MiB for the hole of 40 would do, but it needs more
   CHECK(p.driver.done() == "map 80+60");
-  p.free(4);
-  p.free(2);
-  p.free(3);
+  p.free({4});
+  p.free({2});
+  p.free({3});
   p.model.release_cached();
   CHECK(p.driver.done() == "unmap 0+20, unmap 60+80");
   CHECK(p.allocate(5, 500'000));

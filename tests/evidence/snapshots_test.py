@@ -1,0 +1,133 @@
+"""Allocator snapshots of every form and release, whole, cut and hostile, read by the program that OOMDOCTOR_BINARY names."""
+
+import gzip
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import make_snapshots
+
+BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
+
+# What must not depend on how a job was written down.
+OF_A_FORM = ("path", "form", "protocol")
+OF_A_RELEASE = (*OF_A_FORM, "torch")
+
+
+def report_of(folder, *names):
+    done = subprocess.run([BINARY, "analyze", "--fail-on", "never", "--format", "json", *names], cwd=folder,
+                          capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return json.loads(done.stdout)
+
+
+class Snapshots(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.held = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.held.cleanup)
+        cls.folder = Path(cls.held.name)
+        cls.reports = {}
+        for name, job, release, form, data in make_snapshots.files(make_snapshots.JOBS):
+            (cls.folder / name).write_bytes(data)
+            cls.reports[job, release, form] = report_of(cls.folder, name)
+
+    def snapshot(self, job, release, form="pickle4"):
+        snapshots = self.reports[job, release, form]["snapshots"]
+        self.assertEqual(len(snapshots), 1, (job, release, form))
+        return snapshots[0]
+
+    def without(self, fields, snapshot):
+        return {key: value for key, value in snapshot.items() if key not in fields}
+
+    def test_the_files_are_what_torch_writes(self):
+        make_snapshots.check()
+
+    def test_each_form_says_the_same(self):
+        for (job, release, form), report in self.reports.items():
+            with self.subTest(job=job, release=release, form=form):
+                one, other = self.snapshot(job, release, form), self.snapshot(job, release)
+                self.assertEqual(self.without(OF_A_FORM, one), self.without(OF_A_FORM, other))
+                self.assertEqual(one["form"], form.rstrip("0123456789"))
+                self.assertEqual(one["protocol"], {"json": None, "html": 4}.get(form, int(form[-1]) if form[-1].isdigit() else 0))
+                self.assertEqual(report["verdict"]["outcome"],
+                                 self.reports[job, release, "pickle4"]["verdict"]["outcome"])
+
+    def test_each_release_is_recognised(self):
+        for job, release, form in self.reports:
+            with self.subTest(job=job, release=release, form=form):
+                self.assertEqual(self.snapshot(job, release, form)["torch"], release)
+
+    def test_a_trace_says_the_same_in_each_release(self):
+        for job in make_snapshots.JOBS:
+            newest = self.without(OF_A_RELEASE, self.snapshot(job, "2.12"))
+            for release in make_snapshots.RELEASES[1:]:
+                with self.subTest(job=job, release=release):
+                    self.assertEqual(self.without((*OF_A_RELEASE, "own_incident"), self.snapshot(job, release)),
+                                     self.without(("own_incident",), newest))
+
+    def test_the_sums_are_those_of_the_allocator(self):
+        for job in make_snapshots.JOBS:
+            allocator = make_snapshots.run(job)
+            blocks = [b for s in allocator.segments for b in s["blocks"]]
+            snapshot = self.snapshot(job, "2.10")
+            self.assertEqual(snapshot["reserved_bytes"], allocator.reserved)
+            self.assertEqual(snapshot["live_bytes"], sum(b.requested for b in blocks if b.live))
+            self.assertEqual(snapshot["free_cached_bytes"], sum(b.size for b in blocks if not b.live))
+            self.assertEqual(snapshot["events"], len(allocator.events))
+
+    def test_the_causes(self):
+        self.assertEqual(self.reports["leak", "2.5", "pickle4"]["verdict"]["cause"], "leak")
+        growth = self.snapshot("leak", "2.5")["growth"]
+        self.assertEqual([(g["file"], g["line"], g["bytes_per_step"]) for g in growth],
+                         [("/srv/birdsong/train.py", 55, 21 * make_snapshots.MIB + 512)])
+        self.assertEqual(self.reports["pinned", "2.5", "pickle4"]["verdict"]["cause"], "fragmentation")
+        pinners = self.snapshot("pinned", "2.5")["pinners"]
+        self.assertEqual((pinners[0]["line"], pinners[0]["blocks"]), (74, 8))
+        fits = {w["setting"]: w["fits"] for w in self.snapshot("pinned", "2.5")["what_if"]}
+        self.assertEqual((fits["default"], fits["expandable_segments:True"]), (False, True))
+        healthy = self.reports["healthy", "2.5", "pickle4"]["verdict"]
+        self.assertEqual((healthy["outcome"], healthy.get("cause")), ("no_oom", None))
+
+    def test_compressed_files(self):
+        data = (self.folder / "leak_2.5_pickle4.pickle").read_bytes()
+        (self.folder / "leak.pickle.gz").write_bytes(gzip.compress(data))
+        report = report_of(self.folder, "leak.pickle.gz")
+        self.assertEqual(self.without(("path",), report["snapshots"][0]),
+                         self.without(("path",), self.snapshot("leak", "2.5")))
+
+    def test_a_cut_file_claims_nothing(self):
+        for form, (ending, encode) in make_snapshots.ENCODERS.items():
+            data = encode(make_snapshots.snapshot_of(make_snapshots.run("pinned"), "2.5"))
+            for place, part in enumerate(make_snapshots.damaged(data)):
+                if form == "html" and place >= 14:
+                    continue  # the end of a page is not of the snapshot
+                name = f"cut_{form}_{place}{ending}"
+                (self.folder / name).write_bytes(part)
+                with self.subTest(name=name):
+                    report = report_of(self.folder, name)
+                    self.assertIn(report["verdict"]["outcome"], ("no_oom", "unrecognised"))
+                    for snapshot in report.get("snapshots", []):
+                        self.assertIn(snapshot["failure"], ("none", "unknown"))
+                        self.assertFalse(snapshot["growth"])
+                    if form.startswith("pickle"):
+                        self.assertIn("snapshot_cut", [note.get("code") for note in report["notes"]])
+
+    def test_no_file_runs_code(self):
+        for name, (data, words) in make_snapshots.hostile_pickles("canary").items():
+            with self.subTest(name=name):
+                (self.folder / "hostile.pickle").write_bytes(data)
+                report = report_of(self.folder, "hostile.pickle")
+                notes = " ".join(n["text"] for n in report["notes"] if n.get("code", "").startswith("snapshot_"))
+                self.assertTrue(notes)
+                for word in words:
+                    self.assertIn(word, notes)
+                self.assertNotIn("snapshots", report)
+                self.assertFalse((self.folder / "canary").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
