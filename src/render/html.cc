@@ -150,16 +150,17 @@ void add_navigation(Document& page, const std::vector<const Section*>& sections)
 void add_body(Document& page, const Content& content) {
   Section fixes = section("fixes", "Fixes", content, html::add_fixes);
   Section account = section("account", "Where the memory was", content, html::add_account);
+  Section snapshot = section("snapshot", "Allocator snapshot", content, html::add_snapshots);
   Section memory = section("memory", "Memory over the run", content, html::add_series);
   Section evidence = section("evidence", "Evidence", content, html::add_failures, html::add_reasons);
   Section inputs = section("inputs", "Inputs", content, html::add_inputs);
   page.add("<header class=\"top\">\n");
   html::add_facts(page, content);
   page.add("</header>\n");
-  add_navigation(page, {&fixes, &account, &memory, &evidence, &inputs});
+  add_navigation(page, {&fixes, &account, &snapshot, &memory, &evidence, &inputs});
   page.add("<main>\n");
-  add_first_view(page, content, {&account, &evidence});
-  for (const Section* of : {&fixes, &account, &memory, &evidence, &inputs}) add_section(page, *of);
+  add_first_view(page, content, {&account, &snapshot, &evidence});
+  for (const Section* of : {&fixes, &account, &snapshot, &memory, &evidence, &inputs}) add_section(page, *of);
   page.add("</main>\n");
 }
 

@@ -178,6 +178,7 @@ std::string Citations::link(const Location& at, const std::string& text) const {
 std::string Citations::links(std::vector<Location> all, std::size_t most) const {
   if (all.empty()) return {};
   std::stable_sort(all.begin(), all.end(), is_before);
+  if (all.front().event || all.front().offset) return html_inline(short_locations(report_, all, most));
   const bool one_input = report_.inputs.size() == 1;
   const std::size_t named = std::min(all.size(), most);
   std::string text = !one_input ? "" : all.size() == 1 ? "line " : "lines ";

@@ -12,6 +12,7 @@
 #include "report/escape.h"
 #include "report/incident_words.h"
 #include "report/series_words.h"
+#include "report/snapshot_words.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -27,7 +28,7 @@ void add_verdict(Document& out, const Report& report) {
   out.add("## {}\n\n", outcome_words(report.verdict.outcome));
   if (is_all_clear(report)) {
     const std::string growing = growing_series_words(report);
-    out.add("No sign of a memory failure in {}{}.\n\n", plural(report.coverage.lines, "line", "lines"),
+    out.add("No sign of a memory failure in {}{}.\n\n", read_words(report),
             growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
     return;
   }
@@ -76,6 +77,16 @@ void add_incidents(Document& out, const Report& report) {
   }
   if (report.more_incidents > 0)
     out.add("{} not listed.\n\n", plural(report.more_incidents, "more failure is", "more failures are"));
+}
+
+void add_snapshots(Document& out, const Report& report) {
+  const ReportSnapshot* const main = main_snapshot(report);
+  if (main == nullptr) return;
+  out.add("### Allocator snapshot\n\n");
+  for (const SnapshotLine& line : snapshot_lines(*main)) out.add("- **{}:** {}\n", line.label, markdown_inline(line.text));
+  if (report.snapshots.size() > 1)
+    out.add("- {} in the JSON report\n", plural(static_cast<std::int64_t>(report.snapshots.size()) - 1, "more is", "more are"));
+  out.add("\n");
 }
 
 void add_series(Document& out, const Report& report) {
@@ -190,7 +201,8 @@ void add_evidence(Document& out, const Report& report) {
   constexpr std::size_t inputs_listed = 64;
   for (std::size_t i = 0; i < std::min(report.inputs.size(), inputs_listed); ++i) {
     const ReportInput& input = report.inputs[i];
-    out.add("- {}: {}, {}\n", markdown_code(input.path), plural(input.lines, "line", "lines"), bytes_text(input.bytes));
+    const std::string content = input.kind == "snapshot" ? "allocator snapshot" : plural(input.lines, "line", "lines");
+    out.add("- {}: {}, {}\n", markdown_code(input.path), content, bytes_text(input.bytes));
   }
   if (report.inputs.size() > inputs_listed)
     out.add("- and {} more\n",
@@ -219,6 +231,7 @@ std::string markdown_text(const Report& report) {
   Document out;
   add_verdict(out, report);
   add_incidents(out, report);
+  add_snapshots(out, report);
   add_series(out, report);
   add_ranks(out, report);
   add_causes(out, report);

@@ -11,6 +11,7 @@
 #include "report/escape.h"
 #include "report/series_words.h"
 #include "report/utf8.h"
+#include "report/snapshot_words.h"
 #include "report/words.h"
 
 namespace oomdoctor::terminal {
@@ -29,7 +30,7 @@ std::string paint_outcome(const Page& page, Outcome outcome) {
 
 /// For a run without failure and risk: the number of lines, and the kinds of failures that oomdoctor searched for.
 void add_all_clear(Page& page, const Report& report, bool quiet) {
-  const auto lines = plural(report.coverage.lines, "line", "lines");
+  const std::string lines = read_words(report);
   const std::string growing = plain_line(growing_series_words(report));
   const std::string words = outcome_words(Outcome::no_oom);
   page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
@@ -168,6 +169,14 @@ void add_lost(Page& page, const Report& report, std::size_t max_lost) {
     page.text(page.paint.warning("Lost: "), plain_line(lost_evidence_words(report.lost[i])), 2);
   const auto more = static_cast<std::int64_t>(report.lost.size() - shown) + report.more_lost;
   if (more > 0) page.text(page.paint.warning("Lost: "), fmt::format("{} more", count_text(more)), 2);
+}
+
+void add_snapshots(Page& page, const Report& report) {
+  const ReportSnapshot* const main = main_snapshot(report);
+  if (main == nullptr) return;
+  for (const SnapshotLine& line : snapshot_lines(*main)) page.text(line.label + ": ", plain_line(line.text), 2);
+  if (report.snapshots.size() > 1)
+    page.text("  ", plural(static_cast<std::int64_t>(report.snapshots.size()) - 1, "more snapshot is", "more snapshots are") + " in the JSON report");
 }
 
 void add_notes(Page& page, const Report& report, std::size_t max_notes) {

@@ -346,6 +346,7 @@ void add_brief(Page& page, const Report& report) {
   add_runs(page, report, max_shown_runs);
   add_failures(page, report);
   add_short_series(page, report);
+  add_snapshots(page, report);
   if (!is_nothing_to_fix(report)) {
     add_why(page, report);
     add_wrong_advice(page, report);

@@ -259,6 +259,8 @@ void add_inputs(Page& page, const Report& report) {
     name = plural(static_cast<std::int64_t>(report.inputs.size()), "file", "files");
   }
   const auto& coverage = report.coverage;
+  if (coverage.lines == 0 && !report.snapshots.empty())
+    return page.text("", page.paint.dim(fmt::format("{}: {}, {}", name, read_words(report), bytes_text(bytes))));
   page.text(
       "", page.paint.dim(fmt::format("{}: {}, {}; {} of them recognised", name, plural(coverage.lines, "line", "lines"),
                                      bytes_text(bytes), count_text(coverage.claimed))));
@@ -284,6 +286,7 @@ void add_evidence(Page& page, const Report& report) {
   add_runs(page, report, all);
   add_incidents(page, report);
   add_series(page, report);
+  add_snapshots(page, report);
   add_ranks(page, report);
   add_trace(page, report);
   add_causes(page, report);

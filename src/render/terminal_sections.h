@@ -20,6 +20,7 @@ void add_evidence(Page& page, const Report& report);
 
 void add_inputs(Page& page, const Report& report);
 void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< if the log contains several
+void add_snapshots(Page& page, const Report& report);
 void add_held_back(Page& page, const HeldBack& advice);
 void add_lost(Page& page, const Report& report, std::size_t max_lost);  ///< unless the verdict shows it
 void add_notes(Page& page, const Report& report,

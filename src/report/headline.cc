@@ -20,7 +20,10 @@ std::string file_and_line(const std::string& path, std::int64_t line) {
   return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), line);
 }
 
-std::string file_and_line(const Location& at) { return file_and_line(at.path, at.line); }
+std::string file_and_line(const Location& at) {
+  if (at.event || at.offset) return at.path.substr(at.path.rfind('/') + 1);
+  return file_and_line(at.path, at.line);
+}
 
 std::string size_text(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
@@ -139,7 +142,7 @@ class Headline {
   }
 
   std::string of_clear_run() const {
-    return fmt::format("no memory failure in {} lines{}", scan_.coverage.lines,
+    return fmt::format("no memory failure in {}{}", report_.snapshots.empty() ? fmt::format("{} lines", scan_.coverage.lines) : read_words(report_),
                        after_semicolon(growing_series_words(report_)));
   }
 

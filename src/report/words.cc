@@ -301,25 +301,52 @@ std::string percent_text(double share) {
   return fmt::format("{:.0f}%", 100 * share);
 }
 
-// Editors and terminals turn "path:line" into a link.
-std::string place(const Location& at) { return fmt::format("{}:{}", at.path, at.line); }
+namespace {
+
+/// A file that is no text has events or bytes, no lines. Editors and terminals turn "path:line" into a link.
+std::string place_in(std::string_view path, const Location& at) {
+  if (at.event) return fmt::format("{}, event {}", path, *at.event);
+  return at.offset ? std::string(path) : fmt::format("{}:{}", path, at.line);
+}
+
+/// The place within its file.
+std::string spot(const Location& at) {
+  if (at.event) return fmt::format("event {}", *at.event);
+  return at.offset ? "the file" : std::to_string(at.line);
+}
+
+bool is_in_text(const Location& at) { return !at.event && !at.offset; }
+
+}  // namespace
+
+std::string place(const Location& at) { return place_in(at.path, at); }
+
+std::string read_words(const Report& report) {
+  std::set<std::string> files;
+  for (const ReportSnapshot& one : report.snapshots) files.insert(one.path);
+  const std::string lines = plural(report.coverage.lines, "line", "lines");
+  if (files.empty()) return lines;
+  const std::string snapshots = plural(static_cast<std::int64_t>(files.size()), "allocator snapshot", "allocator snapshots");
+  return report.coverage.lines == 0 ? snapshots : lines + " and " + snapshots;
+}
 
 std::string places(const std::vector<Location>& all, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
     const bool same_path = i > 0 && all[i].path == all[i - 1].path;
-    text += (i > 0 ? ", " : "") + (same_path ? std::to_string(all[i].line) : place(all[i]));
+    text += (i > 0 ? ", " : "") + (same_path ? spot(all[i]) : place(all[i]));
   }
   if (all.size() > most) text += fmt::format(" and {} more", all.size() - most);
   return text;
 }
 
 std::string short_location(const Report& report, const Location& at) {
-  return fmt::format("{}:{}", are_names_enough(report) ? file_name(at.path) : at.path, at.line);
+  return place_in(are_names_enough(report) ? file_name(at.path) : at.path, at);
 }
 
 std::string short_locations(const Report& report, std::vector<Location> all, std::size_t most) {
   if (all.empty()) return {};
+  if (report.inputs.size() == 1 && !is_in_text(all.front())) return spot(all.front());
   if (report.inputs.size() == 1) {
     if (all.size() == 1) return fmt::format("line {}", all[0].line);
     if (all.size() == 2 && most >= 2) return fmt::format("lines {} and {}", all[0].line, all[1].line);

@@ -34,7 +34,10 @@ std::string epoch_text(double epoch);       ///< for example "0.32", "2999"
 /// before "80%".
 std::string drop_common_unit(std::string_view last, std::string_view first);
 std::string percent_text(double share);  ///< for example "92%"; "<1%" for shares that round to zero
-std::string place(const Location& at);   ///< for example "train.log:2001"
+/// For example "train.log:2001", "oom.pickle, event 812".
+std::string place(const Location& at);
+/// What was read: "8,412 lines and 1 allocator snapshot".
+std::string read_words(const Report& report);
 std::string places(const std::vector<Location>& all, std::size_t most);  ///< for example "train.log:12, 92 and 3 more"
 /// The same in fewer columns: "lines 12 and 92" if there is only one input, file names alone if they are unique.
 std::string short_locations(const Report& report, std::vector<Location> all, std::size_t most);
