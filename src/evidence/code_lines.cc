@@ -23,8 +23,19 @@ bool any_folder(std::string_view path, const Test& test) {
 
 bool is_library_folder(std::string_view folder) {
   return folder == "site-packages" || folder == "dist-packages" || folder == "torch" ||
-         folder.starts_with("torchinductor") ||
-         (folder.starts_with("python") && folder.size() > 6 && is_digit(folder[6]));
+         folder.starts_with("torchinductor");
+}
+
+/// "…/lib/python3.11/…": Python's own library.
+bool is_in_python_library(std::string_view file) {
+  std::string path(file);
+  std::replace(path.begin(), path.end(), '\\', '/');
+  constexpr std::string_view library = "lib/python";
+  for (std::size_t at = path.find(library); at != path.npos; at = path.find(library, at + 1)) {
+    const std::size_t version = at + library.size();
+    if ((at == 0 || path[at - 1] == '/') && version < path.size() && is_digit(path[version])) return true;
+  }
+  return false;
 }
 
 struct NamedTrait {
@@ -131,7 +142,7 @@ unsigned traits_of(std::string_view file, std::string_view function) {
 
 bool is_user_code(std::string_view file) {
   if (!file.ends_with(".py") || file.starts_with('<')) return false;
-  return !any_folder(file, is_library_folder);
+  return !any_folder(file, is_library_folder) && !is_in_python_library(file);
 }
 
 CodeLines::CodeLines(const StackTable& stacks) : stacks_(stacks) {

@@ -59,7 +59,8 @@ class SnapshotReading {
   SnapshotFile read() {
     const std::string_view first = source_.peek();
     if (begins_checkpoint(first))
-      throw SnapshotProblem{SnapshotProblemKind::not_a_snapshot, "it is a zip archive, as torch.save writes a checkpoint", 0};
+      throw SnapshotProblem{SnapshotProblemKind::not_a_snapshot,
+                            "it is a zip archive, as torch.save writes a checkpoint", 0};
     if (begins_pickle(first)) return read_pickle_file(bytes_, SnapshotForm::pickle);
     if (begins_snapshot_page(first)) {
       ByteStream content = open_snapshot_page(bytes_);
@@ -80,7 +81,8 @@ class SnapshotReading {
     while (in.ensure(1)) {
       const std::string_view rest = in.available();
       if (rest.find_first_not_of('\0') != rest.npos) {
-        add_note("snapshot_trailing", fmt::format("{} goes on behind the STOP of its pickle; the rest was not read", source_.name()), end);
+        add_note("snapshot_trailing",
+                 fmt::format("{} goes on behind the STOP of its pickle; the rest was not read", source_.name()), end);
         break;
       }
       in.skip(rest.size());
@@ -98,7 +100,10 @@ class SnapshotReading {
     constexpr std::size_t most = 8;
     std::vector<std::string> names(builder_.unknown().begin(), builder_.unknown().end());
     if (names.size() > most) names.resize(most);
-    add_note("snapshot_unknown", fmt::format("{} has what this version of oomdoctor does not know, and skipped: {}", path, fmt::join(names, ", ")), {});
+    add_note("snapshot_unknown",
+             fmt::format("{} has what this version of oomdoctor does not know, and skipped: {}", path,
+                         fmt::join(names, ", ")),
+             {});
   }
 
   /// Reads what is left, so that the size is known and a writer gets no error.
@@ -119,7 +124,8 @@ bool is_snapshot(std::string_view first) {
   constexpr std::size_t look = 1024;
   constexpr auto words = std::to_array<std::string_view>({"segments", "device_traces", "total_size"});
   if (begins_pickle(first))
-    return std::any_of(words.begin(), words.end(), [&](auto word) { return first.substr(0, look).find(word) != first.npos; });
+    return std::any_of(words.begin(), words.end(),
+                       [&](auto word) { return first.substr(0, look).find(word) != first.npos; });
   return begins_snapshot_json(first) || begins_snapshot_page(first);
 }
 

@@ -17,7 +17,7 @@ bool has_frames(StackId stack) { return stack != no_stack && stack != empty_stac
 /// A program that unwinds its stack after the error allocates next to nothing; one that goes on makes a step.
 constexpr std::size_t most_allocs_of_unwinding = 8;
 
-void find_kind(const std::vector<TraceEvent>& events, Moment& moment) {
+void find_kind(const std::vector<TraceEvent>& events, MemoryMoment& moment) {
   moment.events = static_cast<u32>(events.size());
   for (std::size_t i = events.size(); i-- > 0;)
     if (events[i].action == TraceAction::oom) {
@@ -26,7 +26,8 @@ void find_kind(const std::vector<TraceEvent>& events, Moment& moment) {
     }
   if (!moment.oom) return;
   const auto behind = events.begin() + *moment.oom + 1;
-  const auto allocs = std::count_if(behind, events.end(), [](const TraceEvent& e) { return e.action == TraceAction::alloc; });
+  const auto allocs =
+      std::count_if(behind, events.end(), [](const TraceEvent& e) { return e.action == TraceAction::alloc; });
   if (static_cast<std::size_t>(allocs) > most_allocs_of_unwinding) return;
   const bool any = std::any_of(behind, events.end(), [](const TraceEvent& e) { return changes_memory(e.action); });
   moment.kind = any ? MomentKind::after_unwind : MomentKind::oom;
@@ -36,7 +37,7 @@ void find_kind(const std::vector<TraceEvent>& events, Moment& moment) {
 /// The open lives by their address: the last element of each.
 using OpenLives = std::unordered_map<u64, u32>;
 
-OpenLives find_lives(const std::vector<TraceEvent>& events, Moment& moment) {
+OpenLives find_lives(const std::vector<TraceEvent>& events, MemoryMoment& moment) {
   OpenLives open;
   for (u32 i = 0; i < moment.events; ++i) {
     const TraceEvent& event = events[i];
@@ -54,14 +55,15 @@ OpenLives find_lives(const std::vector<TraceEvent>& events, Moment& moment) {
 }
 
 /// Undoes what happened behind the moment. Sizes of blocks that were freed there stay unknown.
-void undo(const std::vector<TraceEvent>& events, std::unordered_map<u64, LiveBlock>& live, Moment& moment) {
-  const bool has_requests = std::any_of(events.begin(), events.end(), [](const TraceEvent& e) {
-    return e.action == TraceAction::free_requested;
-  });
+void undo(const std::vector<TraceEvent>& events, std::unordered_map<u64, LiveBlock>& live, MemoryMoment& moment) {
+  const bool has_requests = std::any_of(events.begin(), events.end(),
+                                        [](const TraceEvent& e) { return e.action == TraceAction::free_requested; });
   for (std::size_t i = events.size(); i-- > moment.events;) {
     const TraceEvent& event = events[i];
     switch (event.action) {
-      case TraceAction::alloc: live.erase(event.address); break;
+      case TraceAction::alloc:
+        live.erase(event.address);
+        break;
       case TraceAction::free_completed:
         live.try_emplace(event.address,
                          LiveBlock{event.address, 0, event.size, true, has_requests, no_stack, std::nullopt});
@@ -70,15 +72,22 @@ void undo(const std::vector<TraceEvent>& events, std::unordered_map<u64, LiveBlo
         live.try_emplace(event.address, LiveBlock{event.address, 0, event.size, true, false, no_stack, std::nullopt})
             .first->second.pending = false;
         break;
-      case TraceAction::segment_alloc: case TraceAction::segment_map: moment.reserved -= event.size; break;
-      case TraceAction::segment_free: case TraceAction::segment_unmap: moment.reserved += event.size; break;
-      default: break;
+      case TraceAction::segment_alloc:
+      case TraceAction::segment_map:
+        moment.reserved -= event.size;
+        break;
+      case TraceAction::segment_free:
+      case TraceAction::segment_unmap:
+        moment.reserved += event.size;
+        break;
+      default:
+        break;
     }
   }
 }
 
 /// The segments and free blocks of the file itself.
-void take_layout(const DeviceSnapshot& device, Moment& moment) {
+void take_layout(const DeviceSnapshot& device, MemoryMoment& moment) {
   moment.has_layout = true;
   for (const DeviceSegment& segment : device.segments) {
     const PoolName pool = segment.pool.value_or(PoolName{});
@@ -93,15 +102,16 @@ TraceHistory find_history(const DeviceSnapshot& device, bool lost_an_event) {
   if (device.overflowed.value_or(false)) return TraceHistory::cut;
   if (device.events.size() >= 2) return lost_an_event ? TraceHistory::cut : TraceHistory::full;
   const auto any = [&](StackId stack) { return has_frames(stack); };
-  const bool frames = std::any_of(device.blocks.begin(), device.blocks.end(), [&](const DeviceBlock& b) { return any(b.stack); }) ||
-                      std::any_of(device.events.begin(), device.events.end(), [&](const TraceEvent& e) { return any(e.stack); });
+  const bool frames =
+      std::any_of(device.blocks.begin(), device.blocks.end(), [&](const DeviceBlock& b) { return any(b.stack); }) ||
+      std::any_of(device.events.begin(), device.events.end(), [&](const TraceEvent& e) { return any(e.stack); });
   return frames ? TraceHistory::state : TraceHistory::none;
 }
 
 }  // namespace
 
-Moment find_moment(const DeviceSnapshot& device, const SnapshotFile& file) {
-  Moment moment;
+MemoryMoment find_memory_moment(const DeviceSnapshot& device, const SnapshotFile& file) {
+  MemoryMoment moment;
   const std::vector<TraceEvent>& events = device.events;
   find_kind(events, moment);
   const OpenLives open = find_lives(events, moment);
@@ -112,8 +122,13 @@ Moment find_moment(const DeviceSnapshot& device, const SnapshotFile& file) {
     if (events[i].action == TraceAction::alloc) later[events[i].address] = i;
   for (const DeviceBlock& block : device.blocks) {
     if (block.state == BlockState::inactive) continue;
-    live[block.address] = {block.address, block.size, block.requested.value_or(block.size), block.requested.has_value(),
-                           block.state == BlockState::active_pending_free, block.stack, std::nullopt};
+    live[block.address] = {block.address,
+                           block.size,
+                           block.requested.value_or(block.size),
+                           block.requested.has_value(),
+                           block.state == BlockState::active_pending_free,
+                           block.stack,
+                           std::nullopt};
     lost |= has_frames(block.stack) && !open.contains(block.address) && !later.contains(block.address);
   }
   for (const DeviceSegment& segment : device.segments) moment.reserved += segment.size;

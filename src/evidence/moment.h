@@ -25,22 +25,22 @@ inline constexpr auto enum_names<TraceHistory> = names_up_to<TraceHistory::none>
 struct BlockLife {
   static constexpr u32 open = std::numeric_limits<u32>::max();
   u32 alloc = 0;
-  u32 free = open;  ///< when the program gave it back
+  u32 free = open;  ///< when the program freed it
 };
 
 /// A block that is not free, at the moment.
 struct LiveBlock {
   u64 address = 0;
-  u64 size = 0;               ///< 0 if unknown: freed behind the moment
+  u64 size = 0;  ///< 0 if unknown: freed behind the moment
   u64 requested = 0;
   bool has_requested = true;  ///< else `requested` is its size
   bool pending = false;       ///< freed by the program, and a stream still uses it
   StackId stack = no_stack;
-  std::optional<u32> alloc;   ///< its event
+  std::optional<u32> alloc;  ///< its event
 };
 
 /// A free block at the moment, with the list that it is in.
-struct FreeBlock {
+struct UnusedBlock {
   u64 address = 0, size = 0, stream = 0;
   PoolName pool;
   bool small = false;
@@ -53,23 +53,23 @@ struct MomentSegment {
   bool small = false;
 };
 
-struct Moment {
+struct MemoryMoment {
   MomentKind kind = MomentKind::end;
   TraceHistory history = TraceHistory::none;
-  std::optional<u32> oom;            ///< the last one, also one that the program survived
-  u32 events = 0;                    ///< those before the moment
-  std::vector<BlockLife> lives;      ///< of the events before the moment, by their allocation
-  std::vector<LiveBlock> live;       ///< by address
+  std::optional<u32> oom;        ///< the last one, also one that the program survived
+  u32 events = 0;                ///< those before the moment
+  std::vector<BlockLife> lives;  ///< of the events before the moment, by their allocation
+  std::vector<LiveBlock> live;   ///< by address
   u64 reserved = 0;
   bool has_layout = false;  ///< the next two are known
   std::vector<MomentSegment> segments;
-  std::vector<FreeBlock> free;  ///< by address
+  std::vector<UnusedBlock> free;  ///< by address
 
   /// The failure that ended the work.
   bool failed() const { return kind != MomentKind::end; }
 };
 
 /// Reconstructs it. Takes time in proportion to the events.
-Moment find_moment(const DeviceSnapshot& device, const SnapshotFile& file);
+MemoryMoment find_memory_moment(const DeviceSnapshot& device, const SnapshotFile& file);
 
 }  // namespace oomdoctor

@@ -13,16 +13,41 @@ namespace oomdoctor {
 namespace {
 
 using enum SnapshotProblemKind;
-using Value = SnapshotValue;
-using Tag = SnapshotValue::Tag;
 
 /// The opcodes that the writers of snapshots use: Python's own pickler, and the one of torch's C++ code.
 enum class Opcode : unsigned char {
-  mark = '(', stop = '.', none = 'N', new_true = 0x88, new_false = 0x89, bin_int = 'J', bin_int1 = 'K', bin_int2 = 'M',
-  long1 = 0x8a, long4 = 0x8b, bin_float = 'G', bin_unicode = 'X', short_bin_unicode = 0x8c, bin_unicode8 = 0x8d,
-  empty_dict = '}', empty_list = ']', empty_tuple = ')', tuple = 't', tuple1 = 0x85, tuple2 = 0x86, tuple3 = 0x87,
-  proto = 0x80, frame = 0x95, set_item = 's', set_items = 'u', append = 'a', appends = 'e', memoize = 0x94,
-  bin_put = 'q', long_bin_put = 'r', bin_get = 'h', long_bin_get = 'j'
+  mark = '(',
+  stop = '.',
+  none = 'N',
+  new_true = 0x88,
+  new_false = 0x89,
+  bin_int = 'J',
+  bin_int1 = 'K',
+  bin_int2 = 'M',
+  long1 = 0x8a,
+  long4 = 0x8b,
+  bin_float = 'G',
+  bin_unicode = 'X',
+  short_bin_unicode = 0x8c,
+  bin_unicode8 = 0x8d,
+  empty_dict = '}',
+  empty_list = ']',
+  empty_tuple = ')',
+  tuple = 't',
+  tuple1 = 0x85,
+  tuple2 = 0x86,
+  tuple3 = 0x87,
+  proto = 0x80,
+  frame = 0x95,
+  set_item = 's',
+  set_items = 'u',
+  append = 'a',
+  appends = 'e',
+  memoize = 0x94,
+  bin_put = 'q',
+  long_bin_put = 'r',
+  bin_get = 'h',
+  long_bin_get = 'j'
 };
 
 struct OpcodeName {
@@ -30,14 +55,42 @@ struct OpcodeName {
   std::string_view name;
 };
 /// All others, as Python's pickletools spells them, for the note.
-constexpr auto refused_opcodes = std::to_array<OpcodeName>(
-    {{'0', "POP"}, {'1', "POP_MARK"}, {'2', "DUP"}, {'F', "FLOAT"}, {'I', "INT"}, {'L', "LONG"}, {'P', "PERSID"},
-     {'Q', "BINPERSID"}, {'R', "REDUCE"}, {'S', "STRING"}, {'T', "BINSTRING"}, {'U', "SHORT_BINSTRING"},
-     {'V', "UNICODE"}, {'b', "BUILD"}, {'c', "GLOBAL"}, {'d', "DICT"}, {'g', "GET"}, {'i', "INST"}, {'l', "LIST"},
-     {'o', "OBJ"}, {'p', "PUT"}, {'B', "BINBYTES"}, {'C', "SHORT_BINBYTES"}, {0x81, "NEWOBJ"}, {0x82, "EXT1"},
-     {0x83, "EXT2"}, {0x84, "EXT4"}, {0x8e, "BINBYTES8"}, {0x8f, "EMPTY_SET"}, {0x90, "ADDITEMS"},
-     {0x91, "FROZENSET"}, {0x92, "NEWOBJ_EX"}, {0x93, "STACK_GLOBAL"}, {0x96, "BYTEARRAY8"}, {0x97, "NEXT_BUFFER"},
-     {0x98, "READONLY_BUFFER"}});
+constexpr auto refused_opcodes = std::to_array<OpcodeName>({{'0', "POP"},
+                                                            {'1', "POP_MARK"},
+                                                            {'2', "DUP"},
+                                                            {'F', "FLOAT"},
+                                                            {'I', "INT"},
+                                                            {'L', "LONG"},
+                                                            {'P', "PERSID"},
+                                                            {'Q', "BINPERSID"},
+                                                            {'R', "REDUCE"},
+                                                            {'S', "STRING"},
+                                                            {'T', "BINSTRING"},
+                                                            {'U', "SHORT_BINSTRING"},
+                                                            {'V', "UNICODE"},
+                                                            {'b', "BUILD"},
+                                                            {'c', "GLOBAL"},
+                                                            {'d', "DICT"},
+                                                            {'g', "GET"},
+                                                            {'i', "INST"},
+                                                            {'l', "LIST"},
+                                                            {'o', "OBJ"},
+                                                            {'p', "PUT"},
+                                                            {'B', "BINBYTES"},
+                                                            {'C', "SHORT_BINBYTES"},
+                                                            {0x81, "NEWOBJ"},
+                                                            {0x82, "EXT1"},
+                                                            {0x83, "EXT2"},
+                                                            {0x84, "EXT4"},
+                                                            {0x8e, "BINBYTES8"},
+                                                            {0x8f, "EMPTY_SET"},
+                                                            {0x90, "ADDITEMS"},
+                                                            {0x91, "FROZENSET"},
+                                                            {0x92, "NEWOBJ_EX"},
+                                                            {0x93, "STACK_GLOBAL"},
+                                                            {0x96, "BYTEARRAY8"},
+                                                            {0x97, "NEXT_BUFFER"},
+                                                            {0x98, "READONLY_BUFFER"}});
 
 constexpr std::size_t max_memo = 1 << 24;   ///< two for each event of a file of a gigabyte
 constexpr std::size_t max_stack = 1 << 23;  ///< torch's C++ code puts all events on the stack before it makes the list
@@ -95,13 +148,14 @@ class PickleMachine {
     return value;
   }
 
-  void push(Value value) {
+  void push(SnapshotValue value) {
     if (stack_.size() >= max_stack) beyond_limit("its stack is longer than that of any snapshot: length");
     stack_.push_back(value);
   }
 
   void push_text(u64 size, const char* opcode) {
-    if (size > SnapshotLimits::text_bytes) beyond_limit(fmt::format("a text of {} has a length of {} bytes", opcode, size));
+    if (size > SnapshotLimits::text_bytes)
+      beyond_limit(fmt::format("a text of {} has a length of {} bytes", opcode, size));
     need(size);
     push(out_.text({in_.data(), static_cast<std::size_t>(size)}));
     in_.skip(size);
@@ -116,14 +170,16 @@ class PickleMachine {
     bool fits = true;
     for (std::size_t i = size; i-- > 0;) {
       const auto byte = static_cast<unsigned char>(bytes[i]);
-      if (i >= 8) fits &= byte == (negative ? 0xff : 0);
-      else value = value << 8 | byte;
+      if (i >= 8)
+        fits &= byte == (negative ? 0xff : 0);
+      else
+        value = value << 8 | byte;
     }
     const bool sign_bit = value >> 63 != 0;
     if (!fits || (negative && !sign_bit && size >= 8))
-      push({0, Tag::too_wide});
+      push({0, ValueTag::too_wide});
     else
-      push(sign_bit && !negative ? Value::of_wide(value) : Value::of_integer(static_cast<i64>(value)));
+      push(sign_bit && !negative ? SnapshotValue::of_wide(value) : SnapshotValue::of_integer(static_cast<i64>(value)));
     in_.skip(size);
   }
 
@@ -146,12 +202,13 @@ class PickleMachine {
   void get(u64 index, const char* opcode) {
     if (index >= memo_tags_.size() || memo_tags_[index] == unset)
       malformed(fmt::format("{} asks for memo entry {}, which was never set", opcode, index));
-    push({memo_bits_[index], static_cast<Tag>(memo_tags_[index])});
+    push({memo_bits_[index], static_cast<ValueTag>(memo_tags_[index])});
   }
 
-  Value pop(const char* opcode) {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back())) malformed(fmt::format("the stack is empty at {}", opcode));
-    const Value value = stack_.back();
+  SnapshotValue pop(const char* opcode) {
+    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
+      malformed(fmt::format("the stack is empty at {}", opcode));
+    const SnapshotValue value = stack_.back();
     stack_.pop_back();
     return value;
   }
@@ -164,27 +221,28 @@ class PickleMachine {
   }
 
   /// The container below the values from `first` on.
-  Value target(std::size_t first, Tag tag, const char* opcode) const {
+  SnapshotValue target(std::size_t first, ValueTag tag, const char* opcode) const {
     if (first == 0 || stack_[first - 1].tag != tag)
-      malformed(fmt::format("{} has no {} below its values on the stack", opcode, tag == Tag::dict ? "dict" : "list"));
+      malformed(
+          fmt::format("{} has no {} below its values on the stack", opcode, tag == ValueTag::dict ? "dict" : "list"));
     return stack_[first - 1];
   }
 
   void set_items(std::size_t first, const char* opcode) {
-    const Value dict = target(first, Tag::dict, opcode);
+    const SnapshotValue dict = target(first, ValueTag::dict, opcode);
     if ((stack_.size() - first) % 2 != 0) malformed(fmt::format("{} has a key without a value: an odd number", opcode));
     out_.set_items(dict, std::span(stack_).subspan(first));
     stack_.resize(first);
   }
 
   void append(std::size_t first, const char* opcode) {
-    const Value list = target(first, Tag::list, opcode);
+    const SnapshotValue list = target(first, ValueTag::list, opcode);
     out_.append(list, std::span(stack_).subspan(first));
     stack_.resize(first);
   }
 
   void make_tuple(std::size_t first) {
-    const Value tuple = out_.tuple(std::span(stack_).subspan(first));
+    const SnapshotValue tuple = out_.tuple(std::span(stack_).subspan(first));
     stack_.resize(first);
     push(tuple);
   }
@@ -201,7 +259,7 @@ class PickleMachine {
   SnapshotBuilder& out_;
   std::int64_t at_ = 0;  ///< of the opcode
   int protocol_ = 0;
-  std::vector<Value> stack_;
+  std::vector<SnapshotValue> stack_;
   std::vector<std::size_t> marks_;
   // The memo, in two vectors because a value with its tag takes 16 bytes.
   std::vector<u64> memo_bits_;
@@ -213,18 +271,42 @@ bool PickleMachine::step() {
   at_ = in_.offset();
   const auto byte = take<unsigned char>();
   switch (static_cast<Opcode>(byte)) {
-    case Opcode::bin_get: get(take<std::uint8_t>(), "BINGET"); return true;
-    case Opcode::long_bin_get: get(take<std::uint32_t>(), "LONG_BINGET"); return true;
-    case Opcode::memoize: put(memoized_++); return true;
-    case Opcode::bin_put: put(take<std::uint8_t>()); return true;
-    case Opcode::long_bin_put: put(take<std::uint32_t>()); return true;
-    case Opcode::none: push({}); return true;
-    case Opcode::new_true: push(Value::of_truth(true)); return true;
-    case Opcode::new_false: push(Value::of_truth(false)); return true;
-    case Opcode::bin_int: push(Value::of_integer(take<std::int32_t>())); return true;
-    case Opcode::bin_int1: push(Value::of_integer(take<std::uint8_t>())); return true;
-    case Opcode::bin_int2: push(Value::of_integer(take<std::uint16_t>())); return true;
-    case Opcode::long1: push_long(take<std::uint8_t>()); return true;
+    case Opcode::bin_get:
+      get(take<std::uint8_t>(), "BINGET");
+      return true;
+    case Opcode::long_bin_get:
+      get(take<std::uint32_t>(), "LONG_BINGET");
+      return true;
+    case Opcode::memoize:
+      put(memoized_++);
+      return true;
+    case Opcode::bin_put:
+      put(take<std::uint8_t>());
+      return true;
+    case Opcode::long_bin_put:
+      put(take<std::uint32_t>());
+      return true;
+    case Opcode::none:
+      push({});
+      return true;
+    case Opcode::new_true:
+      push(SnapshotValue::of_truth(true));
+      return true;
+    case Opcode::new_false:
+      push(SnapshotValue::of_truth(false));
+      return true;
+    case Opcode::bin_int:
+      push(SnapshotValue::of_integer(take<std::int32_t>()));
+      return true;
+    case Opcode::bin_int1:
+      push(SnapshotValue::of_integer(take<std::uint8_t>()));
+      return true;
+    case Opcode::bin_int2:
+      push(SnapshotValue::of_integer(take<std::uint16_t>()));
+      return true;
+    case Opcode::long1:
+      push_long(take<std::uint8_t>());
+      return true;
     case Opcode::long4: {
       constexpr std::int32_t longest = 255;
       const auto size = take<std::int32_t>();
@@ -238,35 +320,66 @@ bool PickleMachine::step() {
       u64 bits = 0;
       for (int i = 0; i < 8; ++i) bits = bits << 8 | static_cast<unsigned char>(in_.data()[i]);
       in_.skip(8);
-      push({bits, Tag::real});
+      push({bits, ValueTag::real});
       return true;
     }
-    case Opcode::short_bin_unicode: push_text(take<std::uint8_t>(), "SHORT_BINUNICODE"); return true;
-    case Opcode::bin_unicode: push_text(take<std::uint32_t>(), "BINUNICODE"); return true;
-    case Opcode::bin_unicode8: push_text(take<std::uint64_t>(), "BINUNICODE8"); return true;
-    case Opcode::empty_dict: push(out_.empty_dict()); return true;
-    case Opcode::empty_list: push(out_.empty_list()); return true;
-    case Opcode::empty_tuple: push(out_.empty_list()); return true;
-    case Opcode::tuple: make_tuple(pop_mark("TUPLE")); return true;
-    case Opcode::tuple1: make_tuple(top(1, "TUPLE1")); return true;
-    case Opcode::tuple2: make_tuple(top(2, "TUPLE2")); return true;
-    case Opcode::tuple3: make_tuple(top(3, "TUPLE3")); return true;
+    case Opcode::short_bin_unicode:
+      push_text(take<std::uint8_t>(), "SHORT_BINUNICODE");
+      return true;
+    case Opcode::bin_unicode:
+      push_text(take<std::uint32_t>(), "BINUNICODE");
+      return true;
+    case Opcode::bin_unicode8:
+      push_text(take<std::uint64_t>(), "BINUNICODE8");
+      return true;
+    case Opcode::empty_dict:
+      push(out_.empty_dict());
+      return true;
+    case Opcode::empty_list:
+      push(out_.empty_list());
+      return true;
+    case Opcode::empty_tuple:
+      push(out_.empty_list());
+      return true;
+    case Opcode::tuple:
+      make_tuple(pop_mark("TUPLE"));
+      return true;
+    case Opcode::tuple1:
+      make_tuple(top(1, "TUPLE1"));
+      return true;
+    case Opcode::tuple2:
+      make_tuple(top(2, "TUPLE2"));
+      return true;
+    case Opcode::tuple3:
+      make_tuple(top(3, "TUPLE3"));
+      return true;
     case Opcode::mark:
       if (marks_.size() >= max_marks) beyond_limit("its MARKs are nested deeper than in any snapshot");
       marks_.push_back(stack_.size());
       return true;
-    case Opcode::set_item: set_items(top(2, "SETITEM"), "SETITEM"); return true;
-    case Opcode::set_items: set_items(pop_mark("SETITEMS"), "SETITEMS"); return true;
-    case Opcode::append: append(top(1, "APPEND"), "APPEND"); return true;
-    case Opcode::appends: append(pop_mark("APPENDS"), "APPENDS"); return true;
+    case Opcode::set_item:
+      set_items(top(2, "SETITEM"), "SETITEM");
+      return true;
+    case Opcode::set_items:
+      set_items(pop_mark("SETITEMS"), "SETITEMS");
+      return true;
+    case Opcode::append:
+      append(top(1, "APPEND"), "APPEND");
+      return true;
+    case Opcode::appends:
+      append(pop_mark("APPENDS"), "APPENDS");
+      return true;
     case Opcode::proto: {
       protocol_ = take<std::uint8_t>();
       if (protocol_ < oldest_protocol || protocol_ > newest_protocol)
         throw SnapshotProblem{snapshot_refused, fmt::format("it has the unknown pickle protocol {}", protocol_)};
       return true;
     }
-    case Opcode::frame: take<std::uint64_t>(); return true;  // only a hint for buffers
-    case Opcode::stop: return false;
+    case Opcode::frame:
+      take<std::uint64_t>();
+      return true;  // only a hint for buffers
+    case Opcode::stop:
+      return false;
   }
   refuse(byte);
 }
@@ -291,7 +404,7 @@ std::string PickleMachine::find_callable(unsigned char byte) {
   }
   if (byte != stack_global || stack_.size() < 2) return "";
   std::string name;
-  for (const Value part : {stack_[stack_.size() - 2], stack_.back()}) {
+  for (const SnapshotValue part : {stack_[stack_.size() - 2], stack_.back()}) {
     if (!name.empty()) name += '.';
     for (const char c : out_.text_of(part).substr(0, 80)) name += c > 0x20 && c < 0x7f ? c : '?';
   }

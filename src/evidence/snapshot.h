@@ -55,7 +55,7 @@ class StackTable {
   std::size_t stacks() const { return ends_.size(); }
 
  private:
-  /// An open hash table of ids; the owner compares what they stand for.
+  /// An open hash table of ids; the owner compares the values with these ids.
   class IdIndex {
    public:
     template <class IsSame>
@@ -63,17 +63,17 @@ class StackTable {
 
    private:
     void grow();
-    struct Slot {
+    struct IndexSlot {
       u64 hash = 0;
       u32 id = std::numeric_limits<u32>::max();
     };
-    std::vector<Slot> slots_;
+    std::vector<IndexSlot> slots_;
     std::size_t used_ = 0;
   };
 
   std::vector<std::string> texts_;
   std::vector<StackFrame> frames_;
-  std::vector<u32> members_;      ///< the frames of all stacks, one after the other
+  std::vector<u32> members_;       ///< the frames of all stacks, one after the other
   std::vector<std::size_t> ends_;  ///< where each stack ends in members_
   IdIndex text_index_, frame_index_, stack_index_;
 };
@@ -87,8 +87,9 @@ struct PoolName {
 
 enum class BlockState { inactive, active_allocated, active_pending_free };
 template <>
-inline constexpr auto enum_names<BlockState> =
-    names_up_to<BlockState::active_pending_free>("inactive", "active_allocated", "active_pending_free");
+inline constexpr auto enum_names<BlockState> = names_up_to<BlockState::active_pending_free>("inactive",
+                                                                                            "active_allocated",
+                                                                                            "active_pending_free");
 
 /// A part of a segment: free, or one allocation.
 struct DeviceBlock {
@@ -104,7 +105,7 @@ struct DeviceSegment {
   u64 address = 0;
   u64 size = 0;
   u64 stream = 0;
-  bool small = false;        ///< of the pool for requests up to 1 MiB
+  bool small = false;  ///< of the pool for requests up to 1 MiB
   bool expandable = false;
   std::optional<PoolName> pool;  ///< absent before 2.1
   StackId stack = no_stack;
@@ -124,9 +125,11 @@ enum class TraceAction : unsigned char {
   other  ///< an action of a later release: it counts as an event and changes nothing
 };
 template <>
-inline constexpr auto enum_names<TraceAction> =
-    names_up_to<TraceAction::other>("alloc", "free_requested", "free_completed", "segment_alloc", "segment_free",
-                                    "segment_map", "segment_unmap", "oom", "snapshot", "other");
+inline constexpr auto enum_names<TraceAction> = names_up_to<TraceAction::other>("alloc", "free_requested",
+                                                                                "free_completed", "segment_alloc",
+                                                                                "segment_free", "segment_map",
+                                                                                "segment_unmap", "oom", "snapshot",
+                                                                                "other");
 
 /// One entry of the trace.
 struct TraceEvent {
@@ -166,7 +169,7 @@ struct DeviceSnapshot {
 
 /// PYTORCH_CUDA_ALLOC_CONF as the allocator understood it.
 struct AllocatorSettings {
-  std::optional<std::string> text;  ///< as given
+  std::optional<std::string> text;    ///< as given
   std::optional<u64> max_split_size;  ///< absent if unlimited
   std::optional<double> garbage_collection_threshold;
   bool expandable_segments = false;

@@ -18,17 +18,17 @@
 
 namespace oomdoctor {
 
+enum class ValueTag : unsigned char { none, truth, integer, wide, too_wide, real, text, dict, list, pair };
+
 /// One value. 16 bytes, because a pickle of torch's C++ code has all events on its stack at once.
 struct SnapshotValue {
-  enum class Tag : unsigned char { none, truth, integer, wide, too_wide, real, text, dict, list, pair };
-
   u64 bits = 0;  ///< of an integer its value, of a real its bits, else a number within the builder
-  Tag tag = Tag::none;
+  ValueTag tag = ValueTag::none;
 
-  static SnapshotValue of_integer(i64 value) { return {static_cast<u64>(value), Tag::integer}; }
+  static SnapshotValue of_integer(i64 value) { return {static_cast<u64>(value), ValueTag::integer}; }
   /// 2^63 and more.
-  static SnapshotValue of_wide(u64 value) { return {value, Tag::wide}; }
-  static SnapshotValue of_truth(bool value) { return {value ? u64{1} : u64{0}, Tag::truth}; }
+  static SnapshotValue of_wide(u64 value) { return {value, ValueTag::wide}; }
+  static SnapshotValue of_truth(bool value) { return {value ? u64{1} : u64{0}, ValueTag::truth}; }
   static SnapshotValue of_real(double value);
 };
 
@@ -43,33 +43,44 @@ struct SnapshotLimits {
 /// Throws SnapshotProblem for values that contradict the form. Not thread-safe.
 class SnapshotBuilder {
  public:
-  using Value = SnapshotValue;
-
   SnapshotBuilder();
 
-  Value text(std::string_view text);
-  Value empty_dict();
-  Value empty_list();
-  Value tuple(std::span<const Value> items);
+  SnapshotValue text(std::string_view text);
+  SnapshotValue empty_dict();
+  SnapshotValue empty_list();
+  SnapshotValue tuple(std::span<const SnapshotValue> items);
   /// Key, value, key, value, …
-  void set_items(Value dict, std::span<const Value> pairs);
-  void append(Value list, std::span<const Value> items);
+  void set_items(SnapshotValue dict, std::span<const SnapshotValue> pairs);
+  void append(SnapshotValue list, std::span<const SnapshotValue> items);
 
   /// The text of a value; "" for any other.
-  std::string_view text_of(Value value) const;
+  std::string_view text_of(SnapshotValue value) const;
   /// True once a key occurred that only a snapshot has.
   bool saw_snapshot() const { return saw_snapshot_; }
 
   /// The data of the file with this outermost value; leaves the builder empty.
-  SnapshotFile take(Value top);
+  SnapshotFile take(SnapshotValue top);
   /// Keys of the file and actions of events that this program does not know; for a note.
   const std::set<std::string>& unknown() const { return unknown_; }
 
  private:
-  enum class Kind : unsigned char { empty, frame, event, block, segment, history, annotation, top, settings, divisions,
-                                    stack, members, other };
+  enum class ContainerKind : unsigned char {
+    empty,
+    frame,
+    event,
+    block,
+    segment,
+    history,
+    annotation,
+    top,
+    settings,
+    divisions,
+    stack,
+    members,
+    other
+  };
   struct Container {
-    Kind kind = Kind::empty;
+    ContainerKind kind = ContainerKind::empty;
     unsigned char depth = 1;
     u32 index = 0;  ///< in the vector of its kind
   };
@@ -81,49 +92,50 @@ class SnapshotBuilder {
   struct BlockDraft {
     std::optional<u64> address, size, requested;
     BlockState state = BlockState::inactive;
-    Value frames, history;
+    SnapshotValue frames, history;
   };
   struct SegmentDraft {
     DeviceSegment segment;
     std::optional<u64> address, size;
     int device = 0;
-    Value frames, blocks;
+    SnapshotValue frames, blocks;
   };
   struct AnnotationDraft {
     TraceAnnotation annotation;
     std::optional<int> device;
   };
   struct TopDraft {
-    Value segments, traces, settings, annotations;
+    SnapshotValue segments, traces, settings, annotations;
   };
 
-  Container& container(Value value) { return containers_[static_cast<std::size_t>(value.bits)]; }
-  const Container& container(Value value) const { return containers_[static_cast<std::size_t>(value.bits)]; }
-  Value new_container(Value::Tag tag);
-  void deepen(Container& outer, Value inner) const;
-  Kind kind_of(std::span<const Value> pairs) const;
-  void set(const Container& dict, u32 key, Value value);
-  void set_frame(u32 index, u32 key, Value value);
-  void set_event(TraceEvent& event, u32 key, Value value);
-  void set_block(BlockDraft& block, u32 key, Value value);
-  void set_segment(SegmentDraft& segment, u32 key, Value value);
-  void set_top(TopDraft& top, u32 key, Value value);
-  void set_settings(u32 key, Value value);
-  u32 pool(Value value);
+  Container& container(SnapshotValue value) { return containers_[static_cast<std::size_t>(value.bits)]; }
+  const Container& container(SnapshotValue value) const { return containers_[static_cast<std::size_t>(value.bits)]; }
+  SnapshotValue new_container(ValueTag tag);
+  [[noreturn]] static void refuse_type(u32 key, std::string_view wanted);
+  void deepen(Container& outer, SnapshotValue inner) const;
+  ContainerKind kind_of(std::span<const SnapshotValue> pairs) const;
+  void set(const Container& dict, u32 key, SnapshotValue value);
+  void set_frame(u32 index, u32 key, SnapshotValue value);
+  void set_event(TraceEvent& event, u32 key, SnapshotValue value);
+  void set_block(BlockDraft& block, u32 key, SnapshotValue value);
+  void set_segment(SegmentDraft& segment, u32 key, SnapshotValue value);
+  void set_top(TopDraft& top, u32 key, SnapshotValue value);
+  void set_settings(u32 key, SnapshotValue value);
+  u32 pool(SnapshotValue value);
   u32 add_pool(PoolName name);
-  std::optional<u64> size_of(Value value, u32 key) const;
-  std::optional<u64> address_of(Value value, u32 key) const;
-  std::optional<i64> integer_of(Value value, u32 key) const;
-  bool is_true(Value value) const;
-  u32 frames_list(Value value, u32 key) const;
-  std::span<const Value> members(Value list, Kind of, std::string_view what) const;
+  std::optional<u64> size_of(SnapshotValue value, u32 key) const;
+  std::optional<u64> address_of(SnapshotValue value, u32 key) const;
+  std::optional<i64> integer_of(SnapshotValue value, u32 key) const;
+  bool is_true(SnapshotValue value) const;
+  u32 frames_list(SnapshotValue value, u32 key) const;
+  std::span<const SnapshotValue> members(SnapshotValue list, ContainerKind of, std::string_view what) const;
   StackId stack_of(u32 list) const;
   std::string torch_release() const;
-  void take_segments(Value list, SnapshotFile& file);
+  void take_segments(SnapshotValue list, SnapshotFile& file);
   void take_blocks(const SegmentDraft& draft, DeviceSegment& segment, DeviceSnapshot& device);
   DeviceBlock take_block(const BlockDraft& draft, u64 address) const;
-  void take_traces(Value list, SnapshotFile& file);
-  void take_annotations(Value list, SnapshotFile& file);
+  void take_traces(SnapshotValue list, SnapshotFile& file);
+  void take_annotations(SnapshotValue list, SnapshotFile& file);
 
   StackTable stacks_;
   std::vector<Container> containers_;
@@ -134,11 +146,11 @@ class SnapshotBuilder {
   std::vector<HistoryEntry> histories_;
   std::vector<AnnotationDraft> annotations_;
   std::vector<TopDraft> tops_;
-  std::vector<std::vector<Value>> members_;
+  std::vector<std::vector<SnapshotValue>> members_;
   std::vector<u32> scratch_;
   AllocatorSettings settings_;
   std::optional<bool> overflowed_;
-  Value overflow_value_;
+  SnapshotValue overflow_value_;
   std::vector<PoolName> pools_;
   std::map<PoolName, u32> pool_ids_;
   std::set<std::string> unknown_;

@@ -27,13 +27,16 @@ std::string_view category_of(unsigned traits) {
   return (traits & for_input) != 0 ? "input" : "unknown";
 }
 
+/// Sums of a made-up file may be beyond 64 bits.
+void add_to(u64& sum, u64 more) { sum = more > ~sum ? ~u64{0} : sum + more; }
+
 i64 signed_bytes(u64 bytes) { return static_cast<i64>(std::min<u64>(bytes, std::numeric_limits<i64>::max())); }
 
 /// Describes one device. Holds references only while run() runs.
 class DeviceAnalysis {
  public:
   DeviceAnalysis(const SnapshotFile& file, const DeviceSnapshot& device, const CodeLines& lines)
-      : file_(file), device_(device), lines_(lines), moment_(find_moment(device, file)) {
+      : file_(file), device_(device), lines_(lines), moment_(find_memory_moment(device, file)) {
     if (moment_.failed()) request_ = &device.events[*moment_.oom];
   }
 
@@ -88,9 +91,9 @@ class DeviceAnalysis {
     r.reserved_bytes = signed_bytes(moment_.reserved);
     u64 live = 0, pending = 0, unrecorded = 0;
     for (const LiveBlock& block : moment_.live) {
-      (block.pending ? pending : live) += block.requested;
+      add_to(block.pending ? pending : live, block.requested);
       if (!block.has_requested) r.live_basis = "rounded";
-      if (!block.pending && is_unrecorded(block)) unrecorded += block.requested;
+      if (!block.pending && is_unrecorded(block)) add_to(unrecorded, block.requested);
     }
     r.live_bytes = signed_bytes(live);
     r.pending_bytes = signed_bytes(pending);
@@ -100,25 +103,29 @@ class DeviceAnalysis {
       if (const auto free = request_->device_free()) r.device_free_bytes = signed_bytes(*free);
     }
     if (!moment_.has_layout) return;
-    u64 free = 0, largest = 0;
-    for (const FreeBlock& block : moment_.free) {
+    u64 free = 0, largest = 0, of_private_pools = 0;
+    for (const UnusedBlock& block : moment_.free) {
       free += block.size;
+      if (block.pool != PoolName{}) of_private_pools += block.size;
       const bool right = request_ == nullptr || ListName{block.stream, block.pool, block.small} == list_of_request();
       if (right) largest = std::max(largest, block.size), free_in_list_ += block.size;
     }
     r.free_cached_bytes = signed_bytes(free);
     r.largest_free_bytes = signed_bytes(largest);
     out_.usable_bytes = signed_bytes(free_in_list_);
+    out_.private_bytes = signed_bytes(of_private_pools);
   }
 
-  std::string find_failure() const {
-    if (!moment_.failed()) return is_traced() ? "none" : "unknown";
-    if (!moment_.has_layout || !request_->device_free()) return "unknown";
+  SnapshotFailure find_failure() const {
+    if (!moment_.failed()) return is_traced() ? SnapshotFailure::none : SnapshotFailure::unknown;
+    if (!request_->device_free()) return SnapshotFailure::unknown;
+    if (!moment_.has_layout) return exceeds_all_free() ? SnapshotFailure::capacity : SnapshotFailure::unknown;
     const ListName list = list_of_request();
     u64 waiting = 0, elsewhere = 0;  // pending or of other streams, and in other pools
     const auto add = [&](PoolName pool, u64 size) { (pool == list.pool ? waiting : elsewhere) += size; };
-    for (const FreeBlock& block : moment_.free)
-      if (block.small == list.small && !(block.pool == list.pool && block.stream == list.stream)) add(block.pool, block.size);
+    for (const UnusedBlock& block : moment_.free)
+      if (block.small == list.small && !(block.pool == list.pool && block.stream == list.stream))
+        add(block.pool, block.size);
     auto segment = moment_.segments.begin();
     for (const LiveBlock& block : moment_.live) {
       if (!block.pending) continue;
@@ -126,9 +133,19 @@ class DeviceAnalysis {
       if (segment != moment_.segments.end() && segment->small == list.small) add(segment->pool, block.size);
     }
     const u64 own = free_in_list_ + *request_->device_free();
-    if (request_->size <= own) return "fragmentation";
-    if (request_->size <= own + waiting) return "stream_pending";
-    return request_->size <= own + waiting + elsewhere ? "private_pool" : "capacity";
+    if (request_->size <= own) return SnapshotFailure::fragmentation;
+    if (request_->size <= own + waiting) return SnapshotFailure::stream_pending;
+    return request_->size <= own + waiting + elsewhere ? SnapshotFailure::private_pool : SnapshotFailure::capacity;
+  }
+
+  /// Without the layout: true if all that live blocks leave, at their smallest sizes, is less than the request.
+  bool exceeds_all_free() const {
+    const AllocatorSettings settings = file_.settings.value_or(AllocatorSettings{});
+    u64 used = 0;
+    for (const LiveBlock& block : moment_.live)
+      if (!block.pending) add_to(used, rounded_request(block.requested, settings));
+    const u64 left = moment_.reserved > used ? moment_.reserved - used : 0;
+    return request_->size > left && request_->size - left > *request_->device_free();
   }
 
   void add_holders() {
@@ -149,12 +166,12 @@ class DeviceAnalysis {
       const u32 frame = lines_.user_frame(block.stack);
       const std::pair key(frame, frame == CodeLines::no_frame ? category : std::string_view());
       HolderRow& row = rows[key];
-      row.bytes += block.requested;
+      add_to(row.bytes, block.requested);
       ++row.blocks;
       row.categories[category] += block.requested;
       keys.emplace_back(&block, key);
       const auto bytes = static_cast<double>(block.requested);
-      live += block.requested;
+      add_to(live, block.requested);
       if (category == "parameter" || category == "gradient" || category == "optimizer_state") shares.states += bytes;
       if (category == "kv_cache") shares.cache += bytes;
       if ((traits & in_evaluation_loop) != 0) shares.evaluation += bytes;
@@ -173,13 +190,15 @@ class DeviceAnalysis {
     if (live > 0) shares.states /= static_cast<double>(live);
     std::vector<std::pair<std::pair<u32, std::string_view>, const HolderRow*>> order;
     for (const auto& [key, row] : rows) order.emplace_back(key, &row);
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second->bytes > b.second->bytes; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.second->bytes > b.second->bytes; });
     std::map<std::pair<u32, std::string_view>, std::size_t> places;
     for (const auto& [key, row] : order) {
       places[key] = out_.report.holders.size();
       const auto most = std::max_element(row->categories.begin(), row->categories.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
-      out_.report.holders.push_back({lines_.code_line(key.first), std::string(most->first), signed_bytes(row->bytes), row->blocks});
+      out_.report.holders.push_back(
+          {lines_.code_line(key.first), std::string(most->first), signed_bytes(row->bytes), row->blocks});
     }
     if (moment_.history != TraceHistory::state || moment_.failed()) return;
     for (const auto& [block, key] : keys) out_.blocks.push_back({block->address, block->requested, places[key]});
@@ -199,10 +218,12 @@ class DeviceAnalysis {
       u64 stranded = 0;
       for (; free != moment_.free.end() && free->address < end; ++free)
         if (free->address >= segment.address) stranded += free->size;
-      const bool right = request_ == nullptr || ListName{segment.stream, segment.pool, segment.small} == list_of_request();
+      const bool right =
+          request_ == nullptr || ListName{segment.stream, segment.pool, segment.small} == list_of_request();
       std::set<u32> seen;
       for (; live != moment_.live.end() && live->address < end; ++live) {
-        const u32 frame = live->pending || live->address < segment.address ? CodeLines::no_frame : lines_.user_frame(live->stack);
+        const u32 frame =
+            live->pending || live->address < segment.address ? CodeLines::no_frame : lines_.user_frame(live->stack);
         if (frame == CodeLines::no_frame || stranded == 0 || !right) continue;
         PinnerRow& row = rows[frame];
         if (seen.insert(frame).second) row.stranded += stranded;
@@ -211,10 +232,13 @@ class DeviceAnalysis {
       }
     }
     for (const auto& [frame, row] : rows)
-      out_.report.pinners.push_back({lines_.code_line(frame), row.blocks, signed_bytes(row.live), signed_bytes(row.stranded)});
-    std::stable_sort(out_.report.pinners.begin(), out_.report.pinners.end(), [](const ReportPinner& a, const ReportPinner& b) {
-      return a.stranded_bytes != b.stranded_bytes ? a.stranded_bytes > b.stranded_bytes : a.live_bytes < b.live_bytes;
-    });
+      out_.report.pinners.push_back(
+          {lines_.code_line(frame), row.blocks, signed_bytes(row.live), signed_bytes(row.stranded)});
+    std::stable_sort(out_.report.pinners.begin(), out_.report.pinners.end(),
+                     [](const ReportPinner& a, const ReportPinner& b) {
+                       return a.stranded_bytes != b.stranded_bytes ? a.stranded_bytes > b.stranded_bytes
+                                                                   : a.live_bytes < b.live_bytes;
+                     });
   }
 
   void add_growth() {
@@ -261,7 +285,8 @@ class DeviceAnalysis {
   void add_what_if() {
     ReportSnapshot& r = out_.report;
     if (moment_.history != TraceHistory::full)
-      r.what_if_unavailable = moment_.history == TraceHistory::cut ? "the trace has lost its beginning" : "the file has no trace";
+      r.what_if_unavailable =
+          moment_.history == TraceHistory::cut ? "the trace has lost its beginning" : "the file has no trace";
     else if (r.unrecorded_bytes.value_or(0) > 0)
       r.what_if_unavailable = "some live memory was allocated before the recording began";
     if (!r.what_if_unavailable.empty()) return;
@@ -275,7 +300,7 @@ class DeviceAnalysis {
   const SnapshotFile& file_;
   const DeviceSnapshot& device_;
   const CodeLines& lines_;
-  Moment moment_;
+  MemoryMoment moment_;
   const TraceEvent* request_ = nullptr;  ///< the refused one that ended the work
   u64 free_in_list_ = 0;
   MemorySnapshot out_;

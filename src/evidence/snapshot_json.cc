@@ -14,7 +14,6 @@ namespace oomdoctor {
 namespace {
 
 using enum SnapshotProblemKind;
-using Value = SnapshotValue;
 
 /// The bytes of a stream as an input iterator.
 class StreamIterator {
@@ -44,12 +43,12 @@ class JsonEvents {
   JsonEvents(ByteStream& in, SnapshotBuilder& out) : in_(in), out_(out) {}
 
   bool null() { return add({}); }
-  bool boolean(bool value) { return add(Value::of_truth(value)); }
-  bool number_integer(std::int64_t value) { return add(Value::of_integer(value)); }
+  bool boolean(bool value) { return add(SnapshotValue::of_truth(value)); }
+  bool number_integer(std::int64_t value) { return add(SnapshotValue::of_integer(value)); }
   bool number_unsigned(std::uint64_t value) {
-    return add(value >> 63 != 0 ? Value::of_wide(value) : Value::of_integer(static_cast<i64>(value)));
+    return add(value >> 63 != 0 ? SnapshotValue::of_wide(value) : SnapshotValue::of_integer(static_cast<i64>(value)));
   }
-  bool number_float(double value, const std::string& /*text*/) { return add(Value::of_real(value)); }
+  bool number_float(double value, const std::string& /*text*/) { return add(SnapshotValue::of_real(value)); }
   bool string(std::string& value) { return add(out_.text(value)); }
   bool binary(std::vector<std::uint8_t>& /*value*/) { return false; }  // not in JSON
   bool key(std::string& value) { return add(out_.text(value)); }
@@ -57,7 +56,7 @@ class JsonEvents {
   bool start_array(std::size_t /*size*/) { return open(out_.empty_list()); }
 
   bool end_object() {
-    const Value dict = open_.back().container;
+    const SnapshotValue dict = open_.back().container;
     out_.set_items(dict, std::span(values_).subspan(open_.back().first));
     return close(dict);
   }
@@ -68,30 +67,31 @@ class JsonEvents {
   }
 
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const nlohmann::json::exception&) {
-    if (!in_.ensure(1)) throw SnapshotProblem{snapshot_cut, "the file is cut: it ends before its JSON does", in_.offset()};
+    if (!in_.ensure(1))
+      throw SnapshotProblem{snapshot_cut, "the file is cut: it ends before its JSON does", in_.offset()};
     throw SnapshotProblem{snapshot_malformed, "it is no valid JSON", in_.offset()};
   }
 
-  Value top() const { return top_; }
+  SnapshotValue top() const { return top_; }
 
  private:
   struct OpenContainer {
-    Value container;
+    SnapshotValue container;
     std::size_t first = 0;  ///< of its values on the stack
   };
 
-  bool add(Value value) {
+  bool add(SnapshotValue value) {
     if (open_.empty()) {
       top_ = value;
       return true;
     }
     values_.push_back(value);
     constexpr std::size_t batch = 1024;  // a list of events is passed on in pieces
-    if (open_.back().container.tag == Value::Tag::list && values_.size() - open_.back().first >= batch) flush_list();
+    if (open_.back().container.tag == ValueTag::list && values_.size() - open_.back().first >= batch) flush_list();
     return true;
   }
 
-  bool open(Value container) {
+  bool open(SnapshotValue container) {
     if (open_.size() >= SnapshotLimits::depth)
       throw SnapshotProblem{snapshot_limit, "its JSON is nested deeper than any snapshot", in_.offset()};
     open_.push_back({container, values_.size()});
@@ -104,7 +104,7 @@ class JsonEvents {
     values_.resize(list.first);
   }
 
-  bool close(Value container) {
+  bool close(SnapshotValue container) {
     values_.resize(open_.back().first);
     open_.pop_back();
     return add(container);
@@ -113,8 +113,8 @@ class JsonEvents {
   ByteStream& in_;
   SnapshotBuilder& out_;
   std::vector<OpenContainer> open_;
-  std::vector<Value> values_;
-  Value top_;
+  std::vector<SnapshotValue> values_;
+  SnapshotValue top_;
 };
 
 }  // namespace
@@ -139,7 +139,8 @@ bool begins_snapshot_json(std::string_view first) {
   const auto begin = std::find_if_not(first.begin(), first.end(), is_space);
   if (begin == first.end() || (*begin != '{' && *begin != '[')) return false;
   const auto key = std::find_if_not(begin + 1, first.end(), is_space);
-  if (*begin == '{' && first.substr(static_cast<std::size_t>(key - first.begin())).starts_with("\"segments\"")) return true;
+  if (*begin == '{' && first.substr(static_cast<std::size_t>(key - first.begin())).starts_with("\"segments\""))
+    return true;
   return std::any_of(words.begin(), words.end(), [&](auto word) { return first.find(word) != first.npos; });
 }
 

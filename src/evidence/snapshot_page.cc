@@ -65,7 +65,8 @@ class Base64Reader {
       }
       if (c == '=') continue;
       const unsigned char value = values_[static_cast<unsigned char>(c)];
-      if (value == bad) throw SnapshotProblem{snapshot_malformed, "the page's base64 has a character that is none of it"};
+      if (value == bad)
+        throw SnapshotProblem{snapshot_malformed, "the page's base64 has a character that is none of it"};
       bits_ = bits_ << 6 | value;
       count_ += 6;
       if (count_ < 8) continue;
@@ -86,9 +87,8 @@ class Base64Reader {
 }  // namespace
 
 ByteStream open_snapshot_page(ByteStream& page) {
-  return ByteStream([reader = Base64Reader(page)](TextBuffer& out, std::size_t wanted) mutable {
-    return reader.read(out, wanted);
-  });
+  return ByteStream(
+      [reader = Base64Reader(page)](TextBuffer& out, std::size_t wanted) mutable { return reader.read(out, wanted); });
 }
 
 bool begins_snapshot_page(std::string_view first) {

@@ -18,9 +18,8 @@ enum class SnapshotProblemKind {
   not_a_snapshot,
 };
 template <>
-inline constexpr auto enum_names<SnapshotProblemKind> =
-    names_up_to<SnapshotProblemKind::not_a_snapshot>("snapshot_refused", "snapshot_limit", "snapshot_cut",
-                                                     "snapshot_malformed", "not_a_snapshot");
+inline constexpr auto enum_names<SnapshotProblemKind> = names_up_to<SnapshotProblemKind::not_a_snapshot>(
+    "snapshot_refused", "snapshot_limit", "snapshot_cut", "snapshot_malformed", "not_a_snapshot");
 
 /// Thrown by the readers of src/evidence to the function that called them; no error of the program.
 struct SnapshotProblem {

@@ -19,8 +19,8 @@ u32 StackTable::IdIndex::find_or_add(u64 hash, u32 next, const IsSame& is_same) 
   if (used_ * 2 >= slots_.size()) grow();
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-    Slot& slot = slots_[at];
-    if (slot.id == Slot{}.id) {
+    IndexSlot& slot = slots_[at];
+    if (slot.id == IndexSlot{}.id) {
       slot = {hash, next};
       ++used_;
       return next;
@@ -30,13 +30,13 @@ u32 StackTable::IdIndex::find_or_add(u64 hash, u32 next, const IsSame& is_same) 
 }
 
 void StackTable::IdIndex::grow() {
-  std::vector<Slot> old(std::max<std::size_t>(64, slots_.size() * 2));
+  std::vector<IndexSlot> old(std::max<std::size_t>(64, slots_.size() * 2));
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.id == Slot{}.id) continue;
+  for (const IndexSlot& slot : old) {
+    if (slot.id == IndexSlot{}.id) continue;
     std::size_t at = slot.hash & mask;
-    while (slots_[at].id != Slot{}.id) at = (at + 1) & mask;
+    while (slots_[at].id != IndexSlot{}.id) at = (at + 1) & mask;
     slots_[at] = slot;
   }
 }
@@ -63,9 +63,8 @@ StackId StackTable::add_stack(std::span<const u32> frames) {
   u64 hash = frames.size();
   for (const u32 frame : frames) hash = mixed(hash, frame);
   const auto next = static_cast<StackId>(ends_.size());
-  const StackId id = stack_index_.find_or_add(hash, next, [&](StackId known) {
-    return std::ranges::equal(stack(known), frames);
-  });
+  const StackId id =
+      stack_index_.find_or_add(hash, next, [&](StackId known) { return std::ranges::equal(stack(known), frames); });
   if (id == next) {
     members_.insert(members_.end(), frames.begin(), frames.end());
     ends_.push_back(members_.size());

@@ -10,17 +10,18 @@ namespace {
 
 /// What the search for steps and growth goes by.
 struct GrowthLimits {
-  std::size_t least_steps = 4;      ///< whole ones; fewer show no rule
-  std::size_t least_before = 3;     ///< whole steps, to compare the last one with
-  std::size_t least_growths = 3;    ///< steps in which a line grew
-  double same_gap = 0.1;            ///< two gaps between requests are alike if they differ by no more
-  double regular_gaps = 0.6;        ///< of the gaps of a request that marks steps: alike
-  double least_coverage = 0.3;      ///< of the trace by such gaps
-  double continued = 0.5;           ///< growth of the second half by that of the first: less is a sign of an end
-  double turned_over = 0.25;        ///< bytes given back by bytes kept: more is a buffer
-  double kept_of_drawdown = 0.7;    ///< a step frees far more than it keeps; a layer of one pass does not
-  std::size_t longest_pause = 3;    ///< gaps between two growths by the usual one
-  double early = 0.35;              ///< the growth of lines whose frees are unknown begins in this part of the trace
+  std::size_t least_steps = 4;    ///< whole ones; fewer show no rule
+  std::size_t least_before = 3;   ///< whole steps, to compare the last one with
+  std::size_t least_growths = 3;  ///< steps in which a line grew
+  double same_gap = 0.1;          ///< two gaps between requests are alike if they differ by no more
+  double regular_gaps = 0.6;      ///< of the gaps of a request that marks steps: alike
+  double least_coverage = 0.3;    ///< of the trace by such gaps
+  double continued = 0.5;         ///< growth of the second half by that of the first: less is a sign of an end
+  double turned_over = 0.25;      ///< bytes freed by bytes kept: more is a buffer
+  double kept_of_drawdown = 0.7;  ///< a step frees far more than it keeps; a layer of one pass does not
+  std::size_t longest_pause = 3;  ///< gaps between two growths by the usual one
+  double longest_tail = 3;        ///< behind the last beginning, by the usual gap: else the steps had ended before
+  double early = 0.35;            ///< the growth of lines whose frees are unknown begins in this part of the trace
 };
 constexpr GrowthLimits growth_rule;
 
@@ -31,14 +32,13 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::vector<u32> annotated_begins(const DeviceSnapshot& device, const Moment& moment) {
+std::vector<u32> annotated_begins(const DeviceSnapshot& device, const MemoryMoment& moment) {
   constexpr std::string_view step = "Optimizer.step";
   std::map<std::string, std::vector<i64>> ends;
   for (const TraceAnnotation& note : device.annotations)
     if (!note.start && note.name.starts_with(step)) ends[note.name].push_back(note.time_us);
-  const auto most = std::max_element(ends.begin(), ends.end(), [](const auto& a, const auto& b) {
-    return a.second.size() < b.second.size();
-  });
+  const auto most = std::max_element(ends.begin(), ends.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   std::vector<u32> begins;
   if (most == ends.end()) return begins;
   std::sort(most->second.begin(), most->second.end());
@@ -52,10 +52,10 @@ std::vector<u32> annotated_begins(const DeviceSnapshot& device, const Moment& mo
   return begins;
 }
 
-/// What tells one request of the program from another: its stack, or its size where the trace has no stacks.
+/// The identity of a request: its stack, or its size where the trace has no stacks.
 u64 signature(const TraceEvent& event, bool by_stack) { return by_stack ? event.stack : event.size; }
 
-bool has_stacks(const DeviceSnapshot& device, const Moment& moment) {
+bool has_stacks(const DeviceSnapshot& device, const MemoryMoment& moment) {
   return std::any_of(moment.lives.begin(), moment.lives.end(), [&](const BlockLife& life) {
     const StackId stack = device.events[life.alloc].stack;
     return stack != no_stack && stack != empty_stack;
@@ -64,7 +64,7 @@ bool has_stacks(const DeviceSnapshot& device, const Moment& moment) {
 
 /// The request whose regular gaps cover most of the trace. Requests of one step share their number, so of each number
 /// only the first counts.
-std::vector<u32> marked_begins(const DeviceSnapshot& device, const Moment& moment) {
+std::vector<u32> marked_begins(const DeviceSnapshot& device, const MemoryMoment& moment) {
   const bool by_stack = has_stacks(device, moment);
   std::unordered_map<u64, std::vector<u32>> places;  // as numbers of lives
   for (u32 i = 0; i < moment.lives.size(); ++i) {
@@ -84,6 +84,7 @@ std::vector<u32> marked_begins(const DeviceSnapshot& device, const Moment& momen
     for (const double gap : gaps)
       if (std::fabs(gap - usual) <= growth_rule.same_gap * usual + 1) covered += gap, ++alike;
     if (static_cast<double>(alike) < growth_rule.regular_gaps * static_cast<double>(gaps.size())) continue;
+    if (static_cast<double>(moment.lives.size() - at.back()) > growth_rule.longest_tail * usual) continue;
     const bool earlier = best != nullptr && covered == best_coverage && at.front() < best->front();
     if (covered > best_coverage || earlier) best = &at, best_coverage = covered;
   }
@@ -94,7 +95,7 @@ std::vector<u32> marked_begins(const DeviceSnapshot& device, const Moment& momen
 }
 
 /// True if a step frees far more than it keeps. The layers of one pass do not, and no loading.
-bool gives_back(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps) {
+bool gives_back(const DeviceSnapshot& device, const MemoryMoment& moment, const ProgramSteps& steps) {
   std::vector<double> falls(steps.whole());
   std::vector<u32> freed(moment.events, BlockLife::open);
   for (const BlockLife& life : moment.lives)
@@ -119,7 +120,7 @@ struct LineSteps {
 };
 
 /// The stack of each life; of those that are live, that of the block where the event has none.
-std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const Moment& moment) {
+std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const MemoryMoment& moment) {
   std::vector<StackId> stacks(moment.lives.size());
   for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i] = device.events[moment.lives[i].alloc].stack;
   for (const LiveBlock& block : moment.live) {
@@ -133,7 +134,8 @@ std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const Moment&
 
 class GrowthSearch {
  public:
-  GrowthSearch(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps, const CodeLines& lines)
+  GrowthSearch(const DeviceSnapshot& device, const MemoryMoment& moment, const ProgramSteps& steps,
+               const CodeLines& lines)
       : device_(device), moment_(moment), steps_(steps), lines_(lines) {}
 
   std::vector<GrowingLine> run() {
@@ -157,7 +159,8 @@ class GrowthSearch {
       if (moment_.lives[i].free == BlockLife::open) ++survivors[lines_.user_frame(stacks[i])];
     for (std::size_t i = 0; i < stacks.size(); ++i) {
       const u32 frame = lines_.user_frame(stacks[i]);
-      if (frame == CodeLines::no_frame) continue;
+      // A key-value cache grows until its sequence ends.
+      if (frame == CodeLines::no_frame || (lines_.traits(stacks[i]) & for_key_value_cache) != 0) continue;
       const auto alive = survivors.find(frame);
       if (alive == survivors.end() || alive->second < growth_rule.least_growths) continue;
       LineSteps& line = steps_of_[frame];
@@ -198,7 +201,7 @@ class GrowthSearch {
   }
 
   const DeviceSnapshot& device_;
-  const Moment& moment_;
+  const MemoryMoment& moment_;
   const ProgramSteps& steps_;
   const CodeLines& lines_;
   std::map<u32, LineSteps> steps_of_;
@@ -213,19 +216,20 @@ std::optional<std::size_t> ProgramSteps::whole_step_of(u32 event) const {
   return static_cast<std::size_t>(next - begins.begin()) - 1;
 }
 
-ProgramSteps find_steps(const DeviceSnapshot& device, const Moment& moment) {
+ProgramSteps find_steps(const DeviceSnapshot& device, const MemoryMoment& moment) {
   const ProgramSteps annotated{annotated_begins(device, moment)};
   if (annotated.whole() >= growth_rule.least_steps) return annotated;
   ProgramSteps marked{marked_begins(device, moment)};
   return marked.whole() > annotated.whole() && gives_back(device, moment, marked) ? marked : annotated;
 }
 
-std::vector<GrowingLine> find_growing_lines(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps,
-                                            const CodeLines& lines) {
+std::vector<GrowingLine> find_growing_lines(const DeviceSnapshot& device, const MemoryMoment& moment,
+                                            const ProgramSteps& steps, const CodeLines& lines) {
   return GrowthSearch(device, moment, steps, lines).run();
 }
 
-std::optional<double> last_step_ratio(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps) {
+std::optional<double> last_step_ratio(const DeviceSnapshot& device, const MemoryMoment& moment,
+                                      const ProgramSteps& steps) {
   if (steps.whole() < growth_rule.least_before || !has_stacks(device, moment)) return std::nullopt;
   struct Requests {
     double bytes = 0, count = 0;

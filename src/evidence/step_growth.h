@@ -19,7 +19,7 @@ struct ProgramSteps {
   std::optional<std::size_t> whole_step_of(u32 event) const;
 };
 
-ProgramSteps find_steps(const DeviceSnapshot& device, const Moment& moment);
+ProgramSteps find_steps(const DeviceSnapshot& device, const MemoryMoment& moment);
 
 struct GrowingLine {
   u32 frame = 0;  ///< of the stack table
@@ -30,11 +30,12 @@ struct GrowingLine {
 
 /// Lines that keep more and more without a sign of an end, most bytes first. Layers of one pass, the first step of an
 /// optimizer, a cache that filled and a buffer that turns over are none.
-std::vector<GrowingLine> find_growing_lines(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps,
-                                            const CodeLines& lines);
+std::vector<GrowingLine> find_growing_lines(const DeviceSnapshot& device, const MemoryMoment& moment,
+                                            const ProgramSteps& steps, const CodeLines& lines);
 
 /// The requests of the unfinished last step by what the same stacks requested in the steps before; nullopt if there are
 /// too few.
-std::optional<double> last_step_ratio(const DeviceSnapshot& device, const Moment& moment, const ProgramSteps& steps);
+std::optional<double> last_step_ratio(const DeviceSnapshot& device, const MemoryMoment& moment,
+                                      const ProgramSteps& steps);
 
 }  // namespace oomdoctor

@@ -13,19 +13,26 @@ constexpr u64 rounding = 512, small_segment = u64{2} << 20, large_segment = u64{
 /// Follows the events. Throws nothing: false once an event contradicts the state.
 class LayoutWalk {
  public:
-  LayoutWalk(const DeviceSnapshot& device, const SnapshotFile& file)
-      : device_(device), file_(file), settings_(file.settings.value_or(AllocatorSettings{})) {}
+  LayoutWalk(const DeviceSnapshot& device, const SnapshotFile& file, u64 padding)
+      : device_(device), file_(file), settings_(file.settings.value_or(AllocatorSettings{})), padding_(padding) {}
 
   bool step(u32 index) {
     const TraceEvent& event = device_.events[index];
     switch (event.action) {
-      case TraceAction::segment_alloc: return add_segment(event, index, false);
-      case TraceAction::segment_map: return add_segment(event, index, true);
-      case TraceAction::segment_free: return remove_segment(event);
-      case TraceAction::segment_unmap: return unmap(event);
-      case TraceAction::alloc: return allocate(event);
-      case TraceAction::free_completed: return release(event);
-      default: return true;
+      case TraceAction::segment_alloc:
+        return add_segment(event, index, false);
+      case TraceAction::segment_map:
+        return add_segment(event, index, true);
+      case TraceAction::segment_free:
+        return remove_segment(event);
+      case TraceAction::segment_unmap:
+        return unmap(event);
+      case TraceAction::alloc:
+        return allocate(event);
+      case TraceAction::free_completed:
+        return release(event);
+      default:
+        return true;
     }
   }
 
@@ -42,16 +49,18 @@ class LayoutWalk {
     return live == blocks_.size();
   }
 
-  void describe(Moment& moment) const {
+  void describe(MemoryMoment& moment) const {
     moment.has_layout = true;
     for (const auto& [address, block] : blocks_) {
-      const bool joins = !moment.segments.empty() && block.segment == blocks_.find(moment.segments.back().address)->second.segment &&
+      const bool joins = !moment.segments.empty() &&
+                         block.segment == blocks_.find(moment.segments.back().address)->second.segment &&
                          moment.segments.back().address + moment.segments.back().size == address;
       if (joins)
         moment.segments.back().size += block.size;
       else
         moment.segments.push_back({address, block.size, block.list.stream, block.list.pool, block.list.small});
-      if (!block.live) moment.free.push_back({address, block.size, block.list.stream, block.list.pool, block.list.small});
+      if (!block.live)
+        moment.free.push_back({address, block.size, block.list.stream, block.list.pool, block.list.small});
     }
     for (LiveBlock& block : moment.live)
       if (const auto at = blocks_.find(block.address); at != blocks_.end()) block.size = at->second.size;
@@ -81,7 +90,8 @@ class LayoutWalk {
   /// The pool of a segment: that of the file's segment there, else that of the event.
   PoolName pool_at(const TraceEvent& event) const {
     for (const DeviceSegment& segment : device_.segments)
-      if (segment.pool && segment.address <= event.address && event.address - segment.address < segment.size) return *segment.pool;
+      if (segment.pool && segment.address <= event.address && event.address - segment.address < segment.size)
+        return *segment.pool;
     return pool_of(event);
   }
 
@@ -90,7 +100,7 @@ class LayoutWalk {
     bool small = event.size == small_segment;
     for (u32 next = index + 1; next < device_.events.size() && next <= index + 4; ++next)
       if (device_.events[next].action == TraceAction::alloc) {
-        small = rounded_request(device_.events[next].size, settings_) <= largest_small_request;
+        small = rounded_request(device_.events[next].size + padding_, settings_) <= largest_small_request;
         break;
       }
     const auto next = blocks_.lower_bound(event.address);
@@ -103,7 +113,8 @@ class LayoutWalk {
         const auto& [address, before] = *std::prev(next);
         if (address + before.size == event.address && before.list == list) segment = before.segment;
       }
-      if (segment == event.address && next != blocks_.end() && next->first == event.address + event.size && next->second.list == list)
+      if (segment == event.address && next != blocks_.end() && next->first == event.address + event.size &&
+          next->second.list == list)
         segment = next->second.segment;
     }
     join(blocks_.insert({event.address, {event.size, segment, list, false}}).first);
@@ -132,7 +143,7 @@ class LayoutWalk {
 
   bool allocate(const TraceEvent& event) {
     const auto at = blocks_.find(event.address);
-    const u64 size = rounded_request(event.size, settings_);
+    const u64 size = rounded_request(event.size + padding_, settings_);
     if (at == blocks_.end() || at->second.live || at->second.size < size) return false;
     const u64 rest = at->second.size - size;
     const BlockList& list = at->second.list;
@@ -158,7 +169,8 @@ class LayoutWalk {
   /// Joins a free block with its free neighbours.
   void join(Blocks::iterator at) {
     const auto touch = [](Blocks::iterator a, Blocks::iterator b) {
-      return !a->second.live && !b->second.live && a->second.segment == b->second.segment && a->first + a->second.size == b->first;
+      return !a->second.live && !b->second.live && a->second.segment == b->second.segment &&
+             a->first + a->second.size == b->first;
     };
     if (const auto next = std::next(at); next != blocks_.end() && touch(at, next)) {
       at->second.size += next->second.size;
@@ -174,6 +186,7 @@ class LayoutWalk {
   const DeviceSnapshot& device_;
   const SnapshotFile& file_;
   AllocatorSettings settings_;
+  u64 padding_;
   Blocks blocks_;
 };
 
@@ -200,14 +213,25 @@ u64 segment_of_request(u64 rounded) {
   return (rounded + small_segment - 1) / small_segment * small_segment;
 }
 
-void follow_layout(const DeviceSnapshot& device, const SnapshotFile& file, Moment& moment) {
-  LayoutWalk walk(device, file);
+namespace {
+
+bool follow_with_padding(u64 padding, const DeviceSnapshot& device, const SnapshotFile& file, MemoryMoment& moment) {
+  LayoutWalk walk(device, file, padding);
   for (u32 i = 0; i < moment.events; ++i)
-    if (!walk.step(i)) return;
+    if (!walk.step(i)) return false;
   LayoutWalk rest = walk;
   for (u32 i = moment.events; i < device.events.size(); ++i)
-    if (!rest.step(i)) return;
-  if (rest.is_at_end()) walk.describe(moment);
+    if (!rest.step(i)) return false;
+  if (!rest.is_at_end()) return false;
+  walk.describe(moment);
+  return true;
+}
+
+}  // namespace
+
+void follow_layout(const DeviceSnapshot& device, const SnapshotFile& file, MemoryMoment& moment) {
+  constexpr u64 npu_padding = 32;  // torch_npu adds it to each request
+  if (!follow_with_padding(0, device, file, moment)) follow_with_padding(npu_padding, device, file, moment);
 }
 
 }  // namespace oomdoctor

@@ -7,9 +7,9 @@
 
 namespace oomdoctor {
 
-/// Fills the layout of the moment, and the sizes of its live blocks; leaves it unknown if the trace began later, or does
-/// not lead to the blocks of the file.
-void follow_layout(const DeviceSnapshot& device, const SnapshotFile& file, Moment& moment);
+/// Fills the layout of the moment, and the sizes of its live blocks; leaves it unknown if the trace began later, or
+/// does not lead to the blocks of the file.
+void follow_layout(const DeviceSnapshot& device, const SnapshotFile& file, MemoryMoment& moment);
 
 /// The size of the block that the allocator makes of a request.
 u64 rounded_request(u64 request, const AllocatorSettings& settings);

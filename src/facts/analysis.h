@@ -87,7 +87,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: the same facts when nothing failed
 /// Sets run.at_risk, too: growth that no failure has ended.
-void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, Facts& facts);  // snapshots.cc: snapshot.*
+void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary,
+                    Facts& facts);  // snapshots.cc: snapshot.*
 void setting_facts(const ScanResult& scan, const Incident* incident,
                    Facts& facts);  // settings.cc: settings.*, platform.*
 void framework_facts(const ScanResult& scan, const Incident* incident,

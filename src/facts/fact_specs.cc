@@ -1,6 +1,6 @@
 // The vocabulary of the rules: every fact, its unit and its meaning. Each fact appears once. The first word of its name
-// is its group (oom, account, run, phase, trace, snapshot, trend, ranks, join, shape, host, masked, pool, settings, model,
-// platform, framework, advice).
+// is its group (oom, account, run, phase, trace, snapshot, trend, ranks, join, shape, host, masked, pool, settings,
+// model, platform, framework, advice).
 #include "facts/facts.h"
 
 namespace oomdoctor {
@@ -151,6 +151,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"snapshot.logits_share", ratio, "what the loss and the output layer requested as a share of both"},
       {"snapshot.request_share", ratio, "the refused request as a share of both"},
       {"snapshot.step_ratio", ratio, "the requests of the last step by those of the same lines in the steps before"},
+      {"snapshot.expandable_fits", truth, "in a replay with expandable segments, the request fits"},
+      {"snapshot.max_split_fits", truth, "in a replay with max_split_size_mb:128, the request fits"},
+      {"snapshot.roundup_fits", truth, "in a replay with roundup_power2_divisions:4, the request fits"},
       {"snapshot.loads", truth, "it failed while a module was moved or loaded"},
       {"snapshot.makes_states", truth, "it failed where the optimizer makes its states"},
       {"snapshot.loads_checkpoint", truth, "it failed while a checkpoint was loaded"},

@@ -242,7 +242,7 @@ bool has_exports_only(const ScanResult& scan, const Incident* incident) {
   const auto counts_tensors = [](const Series& s) {
     return s.metric == Metric::allocated || s.metric == Metric::reserved;
   };
-  return incident == nullptr && !scan.first_step && !scan.inputs.empty() &&
+  return incident == nullptr && !scan.first_step && !scan.inputs.empty() && scan.snapshots.empty() &&
          std::none_of(scan.inputs.begin(), scan.inputs.end(), is_log) &&
          std::none_of(scan.series.begin(), scan.series.end(), counts_tensors);
 }

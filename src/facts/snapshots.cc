@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "facts/analysis.h"
 
@@ -19,9 +20,8 @@ const MemorySnapshot* find_snapshot(const ScanResult& scan, std::optional<std::s
     });
     return found == scan.snapshots.end() ? nullptr : &*found;
   }
-  const auto most = std::max_element(scan.snapshots.begin(), scan.snapshots.end(), [](const auto& a, const auto& b) {
-    return a.grown_bytes < b.grown_bytes;
-  });
+  const auto most = std::max_element(scan.snapshots.begin(), scan.snapshots.end(),
+                                     [](const auto& a, const auto& b) { return a.grown_bytes < b.grown_bytes; });
   return most == scan.snapshots.end() || most->grown_bytes == 0 ? nullptr : &*most;
 }
 
@@ -60,7 +60,8 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
     }
   }
   if (!report.holders.empty()) {
-    const auto holder = std::find_if(report.holders.begin(), report.holders.end(), [](const auto& one) { return one.at.file.has_value(); });
+    const auto holder = std::find_if(report.holders.begin(), report.holders.end(),
+                                     [](const auto& one) { return one.at.file.has_value(); });
     if (holder != report.holders.end()) {
       facts.set("snapshot.holder", Value{place_text(holder->at)}, here);
       set_bytes("snapshot.holder_bytes", holder->live_bytes);
@@ -69,7 +70,7 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
   set_bytes("snapshot.live", report.live_bytes);
   set_bytes("snapshot.reserved", report.reserved_bytes);
   if (!primary || snapshot->refused->handled) return;
-  facts.set("snapshot.failure", Value{report.failure}, here);
+  facts.set("snapshot.failure", Value{std::string(to_string(report.failure))}, here);
   set_bytes("snapshot.request", report.request_bytes);
   set_bytes("snapshot.device_free", report.device_free_bytes);
   set_bytes("snapshot.largest_free", report.largest_free_bytes);
@@ -85,6 +86,13 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
   set_share("snapshot.logits_share", snapshot->shares.logits);
   set_share("snapshot.request_share", snapshot->shares.request);
   if (snapshot->step_ratio) set_share("snapshot.step_ratio", *snapshot->step_ratio);
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> replays{
+      {{"expandable_segments:True", "snapshot.expandable_fits"},
+       {"max_split_size_mb:128", "snapshot.max_split_fits"},
+       {"roundup_power2_divisions:4", "snapshot.roundup_fits"}}};
+  for (const ReportWhatIf& one : report.what_if)
+    for (const auto& [setting, name] : replays)
+      if (one.setting == setting && one.fits) facts.set(name, Value{*one.fits}, here);
   facts.set("snapshot.loads", Value{snapshot->refused->in_load}, here);
   facts.set("snapshot.makes_states", Value{snapshot->refused->in_optimizer_init}, here);
   facts.set("snapshot.loads_checkpoint", Value{snapshot->refused->loads_checkpoint}, here);

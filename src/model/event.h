@@ -87,10 +87,10 @@ enum class OomTrait {
 };
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
-    "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap", "in_backward", "maps",
-    "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose", "refusals_counted", "rocm",
-    "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu", "vanished", "virtual_limit", "whole_node",
-    "windows");
+    "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap",
+    "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose",
+    "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu",
+    "vanished", "virtual_limit", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {
@@ -145,14 +145,14 @@ struct OomSize {
   std::optional<Bytes> Oom::*field;
 };
 inline constexpr std::array<OomSize, 10> oom_sizes{{{"request", &Oom::request},
-                                                   {"capacity", &Oom::capacity},
-                                                   {"free", &Oom::free},
-                                                   {"process", &Oom::process},
-                                                   {"allocated", &Oom::allocated},
-                                                   {"reserved", &Oom::reserved},
-                                                   {"unallocated", &Oom::unallocated},
-                                                   {"private_pools", &Oom::private_pools},
-                                                   {"limit", &Oom::limit},
+                                                    {"capacity", &Oom::capacity},
+                                                    {"free", &Oom::free},
+                                                    {"process", &Oom::process},
+                                                    {"allocated", &Oom::allocated},
+                                                    {"reserved", &Oom::reserved},
+                                                    {"unallocated", &Oom::unallocated},
+                                                    {"private_pools", &Oom::private_pools},
+                                                    {"limit", &Oom::limit},
                                                     {"page_cache", &Oom::page_cache}}};
 
 /// An out-of-memory failure on the GPU, in a program with a single message form. `framework` names that form too.

@@ -24,7 +24,7 @@ struct RefusedRequest {
   bool in_load = false;       ///< a module was moved or loaded
   bool in_optimizer_init = false;
   bool loads_checkpoint = false;
-  bool handled = false;       ///< the program went on
+  bool handled = false;  ///< the program continued
 };
 
 /// Shares of the live bytes and the refused request, which fill the card, from 0 to 1.
@@ -50,7 +50,8 @@ struct MemorySnapshot {
   std::optional<RefusedRequest> refused;
   SnapshotShares shares;
   i64 usable_bytes = 0;              ///< free blocks of the list of the refused request
-  i64 grown_bytes = 0;              ///< live bytes of the lines that grow
+  i64 private_bytes = 0;             ///< free blocks of all pools but the default one
+  i64 grown_bytes = 0;               ///< live bytes of the lines that grow
   bool grows_in_evaluation = false;  ///< most of them were requested below a function that evaluates
   std::optional<double> step_ratio;  ///< requested bytes of the last step by the median of the earlier ones
   std::optional<double> time;        ///< of its last event, seconds since 1970

@@ -286,7 +286,7 @@ struct Question {
 struct ReportNote {
   std::string severity, text;
   std::optional<Location> location;
-  bool brief = false;  ///< not in the JSON: the short report shows it, although it is no warning
+  bool brief = false;     ///< not in the JSON: the short report shows it, although it is no warning
   std::string code = {};  ///< of a note about a snapshot that was not, or not wholly, read
 };
 
@@ -325,7 +325,7 @@ struct ReportGrowth {
   std::string unit = "step";               ///< "snapshot": from the file before to this one
 };
 
-/// A line of code whose live blocks keep free memory from being used or given back.
+/// A line of code whose live blocks keep free memory in pieces.
 struct ReportPinner {
   CodeLine at;
   std::int64_t blocks = 0, live_bytes = 0, stranded_bytes = 0;
@@ -337,6 +337,22 @@ struct ReportWhatIf {
   std::optional<bool> fits;  ///< all of them and the refused one; absent if none was refused
   std::int64_t peak_reserved_bytes = 0;
 };
+
+/// Why a refused request did not fit. The first that holds the request, each with those before it.
+enum class SnapshotFailure {
+  fragmentation,   ///< the free blocks of its list and the free memory of the device, in pieces
+  stream_pending,  ///< the blocks of other streams
+  private_pool,    ///< the blocks of other pools
+  capacity,        ///< nothing
+  none,            ///< no request was refused
+  unknown,
+};
+
+constexpr std::string_view to_string(SnapshotFailure failure) {
+  constexpr std::array<std::string_view, 6> names = {"fragmentation", "stream_pending", "private_pool",
+                                                     "capacity",      "none",           "unknown"};
+  return names[static_cast<std::size_t>(failure)];
+}
 
 /// What an allocator snapshot shows of one device, at the last failure, or else at its end. Sums are exact, and what
 /// the file cannot tell is absent.
@@ -354,7 +370,7 @@ struct ReportSnapshot {
   std::string live_basis = "requested";
   std::int64_t pending_bytes = 0;
   std::optional<std::int64_t> free_cached_bytes, largest_free_bytes, device_free_bytes, request_bytes;
-  std::string failure;
+  SnapshotFailure failure = SnapshotFailure::unknown;
   std::vector<ReportHolder> holders;                ///< most bytes first
   std::optional<std::vector<ReportGrowth>> growth;  ///< most bytes first
   std::vector<ReportPinner> pinners;                ///< most stranded bytes first

@@ -43,9 +43,8 @@ std::vector<ReportGrowth> growth_between(const MemorySnapshot& before, const Mem
   for (const KeptBlock& block : after.blocks) {
     LineChange& line = lines[block.holder];
     line.bytes += static_cast<i64>(block.size), ++line.blocks;
-    const auto same = std::lower_bound(before.blocks.begin(), before.blocks.end(), block, [](const auto& a, const auto& b) {
-      return a.address < b.address;
-    });
+    const auto same = std::lower_bound(before.blocks.begin(), before.blocks.end(), block,
+                                       [](const auto& a, const auto& b) { return a.address < b.address; });
     const bool kept = same != before.blocks.end() && same->address == block.address && same->size == block.size &&
                       before.report.holders[same->holder].at == after.report.holders[block.holder].at;
     line.kept += kept;
@@ -57,9 +56,11 @@ std::vector<ReportGrowth> growth_between(const MemorySnapshot& before, const Mem
                                    [&](const ReportHolder& one) { return one.at == now.at; });
     if (!now.at.file || then == before.report.holders.end()) continue;
     if (lines[i].kept != then->blocks || now.blocks <= then->blocks || now.live_bytes <= then->live_bytes) continue;
-    growth.push_back({now.at, now.live_bytes - then->live_bytes, static_cast<double>(now.blocks - then->blocks), {}, "snapshot"});
+    growth.push_back(
+        {now.at, now.live_bytes - then->live_bytes, static_cast<double>(now.blocks - then->blocks), {}, "snapshot"});
   }
-  std::stable_sort(growth.begin(), growth.end(), [](const auto& a, const auto& b) { return a.bytes_per_step > b.bytes_per_step; });
+  std::stable_sort(growth.begin(), growth.end(),
+                   [](const auto& a, const auto& b) { return a.bytes_per_step > b.bytes_per_step; });
   return growth;
 }
 
@@ -90,6 +91,7 @@ Incident make_incident(const MemorySnapshot& snapshot) {
     if (report.free_cached_bytes) {
       oom.allocated = exact(report.reserved_bytes - *report.free_cached_bytes);
       oom.unallocated = exact(*report.free_cached_bytes);
+      if (snapshot.private_bytes > 0) oom.private_pools = exact(snapshot.private_bytes);
     }
   }
   oom.frames = refused.frames;

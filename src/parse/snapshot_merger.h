@@ -7,8 +7,8 @@
 
 namespace oomdoctor {
 
-/// Sets MemorySnapshot::joined of each snapshot whose refused request a log prints: the size that PyTorch prints is that
-/// of the request's segment. A request of another device or time is another one.
+/// Sets MemorySnapshot::joined of each snapshot whose refused request a log prints: the size that PyTorch prints is
+/// that of the request's segment. A request of another device or time is another one.
 void join_snapshots(ScanResult& result);
 
 /// The failure that a snapshot shows, which no log prints.

@@ -60,8 +60,8 @@ void add_facts(Document& page, const Content& content);  ///< log, host, GPU, fr
 std::string_view tone(const Report& report);             ///< class of the verdict: "bad", "warn" or "good"
 void add_verdict(Document& page, const Content& content);
 void add_first_fix(Document& page, const Content& content);
-void add_fixes(Document& page, const Content& content);    ///< all but the first fix, what won't help, open questions
-void add_account(Document& page, const Content& content);  ///< where the memory was
+void add_fixes(Document& page, const Content& content);      ///< all but the first fix, what won't help, open questions
+void add_account(Document& page, const Content& content);    ///< where the memory was
 void add_snapshots(Document& page, const Content& content);  ///< what they show
 void add_chart(Document& page, const Plot& plot);
 void add_series(Document& page, const Content& content);    ///< all but the first chart, every series, the ranks

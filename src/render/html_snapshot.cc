@@ -14,7 +14,9 @@ constexpr std::size_t holders_shown = 12;  ///< the JSON report has the others
 
 void add_holders(Document& page, const ReportSnapshot& of) {
   if (of.holders.empty()) return;
-  page.add("<table>\n<thead><tr><th>line of code</th><th>kind</th><th class=\"n\">blocks</th><th class=\"n\">live</th></tr></thead>\n<tbody>\n");
+  page.add(
+      "<table>\n<thead><tr><th>line of code</th><th>kind</th><th class=\"n\">blocks</th><th "
+      "class=\"n\">live</th></tr></thead>\n<tbody>\n");
   const std::size_t shown = std::min(of.holders.size(), holders_shown);
   for (std::size_t i = 0; i < shown; ++i) {
     const ReportHolder& holder = of.holders[i];
@@ -40,7 +42,8 @@ void add_snapshots(Document& page, const Content& content) {
   add_holders(page, *main);
   if (content.report.snapshots.size() > 1)
     page.add("<p class=\"muted\">{} in the JSON report.</p>\n",
-             plural(static_cast<std::int64_t>(content.report.snapshots.size()) - 1, "more snapshot is", "more snapshots are"));
+             plural(static_cast<std::int64_t>(content.report.snapshots.size()) - 1, "more snapshot is",
+                    "more snapshots are"));
 }
 
 }  // namespace oomdoctor::html

@@ -83,9 +83,11 @@ void add_snapshots(Document& out, const Report& report) {
   const ReportSnapshot* const main = main_snapshot(report);
   if (main == nullptr) return;
   out.add("### Allocator snapshot\n\n");
-  for (const SnapshotLine& line : snapshot_lines(*main)) out.add("- **{}:** {}\n", line.label, markdown_inline(line.text));
+  for (const SnapshotLine& line : snapshot_lines(*main))
+    out.add("- **{}:** {}\n", line.label, markdown_inline(line.text));
   if (report.snapshots.size() > 1)
-    out.add("- {} in the JSON report\n", plural(static_cast<std::int64_t>(report.snapshots.size()) - 1, "more is", "more are"));
+    out.add("- {} in the JSON report\n",
+            plural(static_cast<std::int64_t>(report.snapshots.size()) - 1, "more is", "more are"));
   out.add("\n");
 }
 

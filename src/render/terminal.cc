@@ -10,8 +10,8 @@
 #include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/series_words.h"
-#include "report/utf8.h"
 #include "report/snapshot_words.h"
+#include "report/utf8.h"
 #include "report/words.h"
 
 namespace oomdoctor::terminal {
@@ -176,7 +176,9 @@ void add_snapshots(Page& page, const Report& report) {
   if (main == nullptr) return;
   for (const SnapshotLine& line : snapshot_lines(*main)) page.text(line.label + ": ", plain_line(line.text), 2);
   if (report.snapshots.size() > 1)
-    page.text("  ", plural(static_cast<std::int64_t>(report.snapshots.size()) - 1, "more snapshot is", "more snapshots are") + " in the JSON report");
+    page.text("  ",
+              plural(static_cast<std::int64_t>(report.snapshots.size()) - 1, "more snapshot is", "more snapshots are") +
+                  " in the JSON report");
 }
 
 void add_notes(Page& page, const Report& report, std::size_t max_notes) {

@@ -54,9 +54,8 @@ class Assembler {
     r.more_lost = scan_.more_lost;
     for (const auto* notes : {&scan_.notes, &analysis_.notes})
       for (const Note& n : *notes)
-        r.notes.push_back(
-            {std::string(to_string(n.severity)), n.text, n.at ? std::optional(location(*n.at)) : std::nullopt,
-             n.brief, n.code});
+        r.notes.push_back({std::string(to_string(n.severity)), n.text,
+                           n.at ? std::optional(location(*n.at)) : std::nullopt, n.brief, n.code});
     if (primary() == nullptr && !r.series.empty()) add_nearly_full(r);
     if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
     if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);

@@ -37,10 +37,18 @@ std::string memory_words(const ReportSnapshot& of) {
 std::string failure_words(const ReportSnapshot& of) {
   std::string text = fmt::format("{} refused", bytes_text(*of.request_bytes));
   if (of.largest_free_bytes) text += fmt::format("; the largest free block has {}", bytes_text(*of.largest_free_bytes));
-  if (of.failure == "fragmentation") return text + "; enough is free, but in pieces";
-  if (of.failure == "stream_pending") return text + "; enough is free only with the blocks of other streams";
-  if (of.failure == "private_pool") return text + "; enough is free only with the blocks of private pools";
-  return of.failure == "capacity" ? text + "; all free memory together is less" : text;
+  switch (of.failure) {
+    case SnapshotFailure::fragmentation:
+      return text + "; enough is free, but in pieces";
+    case SnapshotFailure::stream_pending:
+      return text + "; enough is free only with the blocks of other streams";
+    case SnapshotFailure::private_pool:
+      return text + "; enough is free only with the blocks of private pools";
+    case SnapshotFailure::capacity:
+      return text + "; all free memory together is less";
+    default:
+      return text;
+  }
 }
 
 std::string what_if_words(const ReportSnapshot& of) {
@@ -58,7 +66,8 @@ const ReportSnapshot* main_snapshot(const Report& report) {
   const ReportSnapshot* first = report.snapshots.empty() ? nullptr : &report.snapshots.front();
   const ReportSnapshot* grows = nullptr;
   for (const ReportSnapshot& one : report.snapshots) {
-    if (report.verdict.incident && (one.own_incident == report.verdict.incident || one.joined_incident == report.verdict.incident))
+    if (report.verdict.incident &&
+        (one.own_incident == report.verdict.incident || one.joined_incident == report.verdict.incident))
       return &one;
     if (grows == nullptr && one.growth && !one.growth->empty()) grows = &one;
   }
@@ -67,7 +76,8 @@ const ReportSnapshot* main_snapshot(const Report& report) {
 
 std::string holder_words(const ReportHolder& of) {
   if (of.at.file) return code_line_words(of.at);
-  return of.category == "unrecorded" ? "before the recording began" : fmt::format("no line of the user's code ({})", of.category);
+  return of.category == "unrecorded" ? "before the recording began"
+                                     : fmt::format("no line of the user's code ({})", of.category);
 }
 
 std::vector<SnapshotLine> snapshot_lines(const ReportSnapshot& of) {
@@ -78,22 +88,25 @@ std::vector<SnapshotLine> snapshot_lines(const ReportSnapshot& of) {
   std::vector<std::string> holders;
   for (const ReportHolder& holder : of.holders) {
     if (holders.size() == holders_shown) break;
-    holders.push_back(fmt::format("{} {} ({})", bytes_text(holder.live_bytes), holder_words(holder), plural(holder.blocks, "block", "blocks")));
+    holders.push_back(fmt::format("{} {} ({})", bytes_text(holder.live_bytes), holder_words(holder),
+                                  plural(holder.blocks, "block", "blocks")));
   }
   if (!holders.empty()) lines.push_back({"Most memory", fmt::format("{}", fmt::join(holders, "; "))});
   if (of.at != "end" && of.request_bytes) lines.push_back({"Request", failure_words(of)});
-  if (of.failure == "fragmentation" && !of.pinners.empty()) {
+  if (of.failure == SnapshotFailure::fragmentation && !of.pinners.empty()) {
     const ReportPinner& pinner = of.pinners.front();
-    lines.push_back({"Between free blocks", fmt::format("{} of {} keep {} of free memory in pieces",
-                                                        plural(pinner.blocks, "block", "blocks"), code_line_words(pinner.at),
-                                                        bytes_text(pinner.stranded_bytes))});
+    lines.push_back({"Between free blocks",
+                     fmt::format("{} of {} keep {} of free memory in pieces", plural(pinner.blocks, "block", "blocks"),
+                                 code_line_words(pinner.at), bytes_text(pinner.stranded_bytes))});
   }
   if (of.growth && !of.growth->empty()) {
     const ReportGrowth& line = of.growth->front();
-    lines.push_back({"Grows", fmt::format("{} keeps {} more {}", code_line_words(line.at), bytes_text(line.bytes_per_step),
-                                          line.unit == "step" ? "each step" : "than in the snapshot before")});
+    lines.push_back(
+        {"Grows", fmt::format("{} keeps {} more {}", code_line_words(line.at), bytes_text(line.bytes_per_step),
+                              line.unit == "step" ? "each step" : "than in the snapshot before")});
   }
-  const bool judged = std::any_of(of.what_if.begin(), of.what_if.end(), [](const ReportWhatIf& one) { return one.fits.has_value(); });
+  const bool judged =
+      std::any_of(of.what_if.begin(), of.what_if.end(), [](const ReportWhatIf& one) { return one.fits.has_value(); });
   if (judged) lines.push_back({"Other settings", what_if_words(of)});
   return lines;
 }

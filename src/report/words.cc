@@ -326,7 +326,8 @@ std::string read_words(const Report& report) {
   for (const ReportSnapshot& one : report.snapshots) files.insert(one.path);
   const std::string lines = plural(report.coverage.lines, "line", "lines");
   if (files.empty()) return lines;
-  const std::string snapshots = plural(static_cast<std::int64_t>(files.size()), "allocator snapshot", "allocator snapshots");
+  const std::string snapshots =
+      plural(static_cast<std::int64_t>(files.size()), "allocator snapshot", "allocator snapshots");
   return report.coverage.lines == 0 ? snapshots : lines + " and " + snapshots;
 }
 

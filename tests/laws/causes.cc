@@ -8,8 +8,8 @@ namespace oomdoctor {
 namespace {
 
 std::string first_cause(const std::string& sample) {
-  const auto path = testing::source_folder() / "samples" / (sample + ".log");
-  const Report report = diagnose({{sample + ".log", testing::read_file(path)}});
+  const std::string name = sample.ends_with(".pickle") ? sample : sample + ".log";
+  const Report report = diagnose({{name, testing::read_file(testing::source_folder() / "samples" / name)}});
   return report.causes.empty() ? std::string{} : report.causes.front().cause;
 }
 

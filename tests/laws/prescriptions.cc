@@ -3,22 +3,35 @@
 #include <map>
 
 #include "catch.h"
+#include "evidence/evidence_reader.h"
 #include "facts/analysis.h"
 #include "judge/fixes.h"
 #include "judge/rule_pack.h"
+#include "parse/result_merger.h"
 #include "samples.h"
 #include "unit/scans.h"
 
 namespace oomdoctor {
 namespace {
 
-/// The facts of a sample, computed once. Without ".csv", a sample is a log.
+/// The case of a sample. Without ".csv" or ".pickle", a sample is a log.
+ScanResult read_sample(const std::string& sample) {
+  const bool has_ending = sample.ends_with(".csv") || sample.ends_with(".pickle");
+  const std::string name = has_ending ? sample : sample + ".log";
+  std::string content = testing::read_file(testing::source_folder() / "samples" / name);
+  if (!sample.ends_with(".pickle")) return testing::scan_text(content);
+  Source source = Source::of_text(name, std::move(content));
+  std::vector<ScanResult> files;
+  files.push_back(read_evidence(source));
+  return join(std::move(files));
+}
+
+/// The facts of a sample, computed once.
 const Facts& facts_of(const std::string& sample) {
   static std::map<std::string, Facts> known;
   const auto found = known.find(sample);
   if (found != known.end()) return found->second;
-  const std::string name = sample.ends_with(".csv") ? sample : sample + ".log";
-  ScanResult scan = testing::scan_text(testing::read_file(testing::source_folder() / "samples" / name));
+  ScanResult scan = read_sample(sample);
   resolve_units(scan, {});
   return known.emplace(sample, analyse(scan, {}).facts).first->second;
 }

@@ -59,6 +59,13 @@ ORDINARY_WORDS = {
     ("src/report/report_fields.h", "shared_memory"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "masked"): "the same kind, in the list of fields",
     ("src/report/report_fields.h", "leak"): "a field of a trend in the report's contract",
+    ("src/report/report_fields.h", "kv_cache"): "a kind of tensor in the report's contract",
+    ("src/report/report_fields.h", "fragmentation"): "a failure of a snapshot in the report's contract",
+    ("src/report/report_fields.h", "stream_pending"): "a failure of a snapshot in the report's contract",
+    ("src/oomdoctor/report.h", "fragmentation"): "the same, in its enumeration",
+    ("src/oomdoctor/report.h", "stream_pending"): "the same, in its enumeration",
+    ("src/evidence/snapshot_findings.cc", "kv_cache"): "a kind of tensor in the report's contract",
+    ("src/evidence/code_lines.cc", "kv_cache"): "a part of the names of files and functions",
     ("src/compare/setting_effects.cc", "lora"): "a setting that logs print",
     ("src/parse/label.cc", "leak"): "a word of printed labels",
     ("src/parse/label.cc", "fragmentation"): "a word of printed labels",
@@ -77,7 +84,11 @@ MAY_READ_TEXT = {
 }
 
 # Names that several types may share: why.
-SHARED_TYPE_NAMES = {"Impl": "the hidden half of a class, which its .cc file defines"}
+SHARED_TYPE_NAMES = {
+    "Impl": "the hidden half of a class, which its .cc file defines",
+    "iterator_category": "the standard library asks an iterator for it",
+    "reference": "the standard library asks an iterator for it",
+}
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
 _MAP_STAGE = re.compile(r"^## (\w+)/")
