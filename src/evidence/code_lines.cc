@@ -46,9 +46,16 @@ struct NamedTrait {
 /// Parts of file names, with `/` between folders.
 constexpr auto file_traits = std::to_array<NamedTrait>({
     {"/optim/", in_optimizer},
+    {"/optimizers/", in_optimizer},
+    {"ops/adam/", in_optimizer},
+    {"_flat_param.py", moves_parameters},
+    {"partition_parameters.py", moves_parameters},
     {"distributed_c10d.py", for_collective},
     {"torch/serialization.py", loads_checkpoint},
     {"utils/data/", for_input},
+    {"dataloader", for_input},
+    {"data_loader", for_input},
+    {"mem_cache/", for_key_value_cache},
     {"cache_utils.py", for_key_value_cache},
     {"cache_engine", for_key_value_cache},
     {"kv_cache", for_key_value_cache},
@@ -72,23 +79,31 @@ constexpr auto function_traits = std::to_array<NamedTrait>({
     {"log_softmax", in_loss},
     {"nll_loss", in_loss},
     {"compute_logits", in_loss},
-    {"evaluate", in_evaluation_loop},
-    {"evaluation_loop", in_evaluation_loop},
-    {"validate", in_evaluation_loop},
-    {"validation_step", in_evaluation_loop},
-    {"validation", in_evaluation_loop},
-    {"prediction_step", in_evaluation_loop},
-    {"prediction_loop", in_evaluation_loop},
+    {"test_step", in_evaluation_loop},
     {"predict", in_evaluation_loop},
     {"predict_step", in_evaluation_loop},
-    {"test_step", in_evaluation_loop},
-    {"eval_step", in_evaluation_loop},
-    {"run_eval", in_evaluation_loop},
-    {"eval_epoch", in_evaluation_loop},
+    {"prediction_step", in_evaluation_loop},
+    {"prediction_loop", in_evaluation_loop},
     {"collate", for_input},
     {"collate_fn", for_input},
     {"pin_memory", for_input},
+    {"to_device", for_input},
+    {"move_to_device", for_input},
+    {"send_to_device", for_input},
 });
+
+/// Whole words in the names of Python functions: "run_eval", "validation_loop".
+constexpr auto evaluation_words =
+    std::to_array<std::string_view>({"eval", "evaluate", "evaluation", "val", "validate", "validation"});
+
+bool names_evaluation(std::string_view function) {
+  while (!function.empty()) {
+    const std::string_view word = function.substr(0, function.find('_'));
+    if (std::find(evaluation_words.begin(), evaluation_words.end(), word) != evaluation_words.end()) return true;
+    function.remove_prefix(std::min(word.size() + 1, function.size()));
+  }
+  return false;
+}
 
 /// Parts of the names of Python functions.
 constexpr auto function_words = std::to_array<NamedTrait>({
@@ -109,9 +124,7 @@ constexpr auto symbol_traits = std::to_array<NamedTrait>({
     {"cross_entropy", in_loss},
     {"c10d::", for_collective},
     {"ncclAll", for_collective},
-    {"cublas", for_workspace},
     {"Workspace", for_workspace},
-    {"cudnn", for_workspace},
 });
 
 constexpr int asking_frames = 6;  ///< of Python, from the innermost one
@@ -132,6 +145,10 @@ unsigned traits_of(std::string_view file, std::string_view function) {
     if (function == known.part) traits |= known.trait;
   for (const NamedTrait& known : function_words)
     if (contains(function, known.part)) traits |= known.trait;
+  if (names_evaluation(function)) traits |= in_evaluation_loop;
+  // Optimizers of one's own: step() in optimizers.py.
+  if (function == "step" && contains(path, "optim")) traits |= in_optimizer;
+  if (function == "__init__" && contains(path, "torch/nn/modules/")) traits |= moves_parameters;
   if (path.ends_with("nn/modules/module.py") &&
       std::find(module_moves.begin(), module_moves.end(), function) != module_moves.end())
     traits |= moves_parameters;

@@ -18,7 +18,7 @@ namespace {
 Note problem_note(const std::string& path, const SnapshotProblem& problem) {
   Note note{problem.kind == SnapshotProblemKind::not_a_snapshot ? Severity::note : Severity::warning, "", Evidence{},
             std::string(to_string(problem.kind))};
-  note.text = fmt::format("{} is no snapshot that oomdoctor reads: {}", path, problem.text);
+  note.text = fmt::format("{} was not read as an allocator snapshot: {}", path, problem.text);
   note.at->span.offset = problem.offset.value_or(0);
   return note;
 }
@@ -46,7 +46,7 @@ class SnapshotReading {
       if (!builder_.unknown().empty()) add_unknown(input.path);
     } catch (const SnapshotProblem& problem) {
       out_.notes.push_back(problem_note(input.path, problem));
-      input.unreadable = "no snapshot that oomdoctor reads";
+      input.unreadable = "not an allocator snapshot that oomdoctor can read";
     }
     drain();
     input.bytes = source_.bytes();
@@ -81,8 +81,10 @@ class SnapshotReading {
     while (in.ensure(1)) {
       const std::string_view rest = in.available();
       if (rest.find_first_not_of('\0') != rest.npos) {
-        add_note("snapshot_trailing",
-                 fmt::format("{} goes on behind the STOP of its pickle; the rest was not read", source_.name()), end);
+        add_note(
+            "snapshot_trailing",
+            fmt::format("{} continues behind the STOP of its pickle; oomdoctor did not read the rest", source_.name()),
+            end);
         break;
       }
       in.skip(rest.size());

@@ -37,7 +37,7 @@ SnapshotFile SnapshotBuilder::take(SnapshotValue top) {
     if (of.kind == ContainerKind::members && is_segment(members_[of.index].front())) parts.segments = top;
   }
   if (!is_dict && parts.segments.tag == ValueTag::none)
-    throw SnapshotProblem{SnapshotProblemKind::not_a_snapshot, "it holds neither segments nor device_traces"};
+    throw SnapshotProblem{SnapshotProblemKind::not_a_snapshot, "it has neither segments nor device_traces"};
   take_segments(parts.segments, file);
   take_traces(parts.traces, file);
   take_annotations(parts.annotations, file);

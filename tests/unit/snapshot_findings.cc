@@ -1,0 +1,141 @@
+// What is found in snapshots whose truth a simulator knows: the state at a failure after the program has unwound its
+// stack, and the lines of code that grow.
+#include "evidence/snapshot_findings.h"
+
+#include <random>
+
+#include "catch.h"
+#include "evidence/code_lines.h"
+#include "simulated_allocator.h"
+
+using namespace oomdoctor;
+using namespace oomdoctor::testing;
+
+namespace {
+
+constexpr u64 megabyte = SimulatedAllocator::MB;
+
+/// A program whose lines of code have names: line N of train.py has stack N + 1, because stack 0 is empty.
+struct NamedLines {
+  StackTable stacks;
+
+  StackId line(int number) {
+    const TextId file = stacks.add_text("/home/user/project/train.py"), function = stacks.add_text("step");
+    const u32 frame = stacks.add_frame({file, function, number});
+    return stacks.add_stack(std::span(&frame, 1));
+  }
+};
+
+SnapshotFile recorded_file(const SimulatedAllocator& allocator, const NamedLines& lines) {
+  SnapshotFile file = allocator.snapshot();
+  file.stacks = lines.stacks;
+  return file;
+}
+
+/// Some hundred random calls, then a request that is too large.
+std::vector<std::size_t> fill_until_refused(SimulatedAllocator& allocator, unsigned seed, StackId stack) {
+  std::mt19937_64 random(seed);
+  std::vector<std::size_t> live;
+  for (std::size_t id = 0; id < 300; ++id) {
+    if (!live.empty() && random() % 3 == 0) {
+      const std::size_t which = random() % live.size();
+      allocator.free(live[which]);
+      live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    const u64 tops[] = {4000, 900'000, 9 * megabyte, 40 * megabyte};
+    if (!allocator.allocate(id, 1 + random() % tops[random() % 4], 0, SimulatedAllocator::default_pool, stack))
+      return live;
+    live.push_back(id);
+  }
+  allocator.allocate(1000, 4000 * megabyte, 0, SimulatedAllocator::default_pool, stack);
+  return live;
+}
+
+}  // namespace
+
+TEST_CASE("frees after a failure are undone to the byte") {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    CAPTURE(seed);
+    NamedLines lines;
+    SimulatedAllocator allocator({.expandable = seed % 4 == 3}, 800 * megabyte);
+    const auto live = fill_until_refused(allocator, seed, lines.line(7));
+    const ReportSnapshot at = analyse_snapshot(recorded_file(allocator, lines)).front().report;
+    REQUIRE(at.at == "oom");
+    for (std::size_t i = 0; i < live.size(); i += 1 + seed % 3) allocator.free(live[live.size() - 1 - i]);
+    if (seed % 2 == 0) allocator.empty_cache();
+    const ReportSnapshot after = analyse_snapshot(recorded_file(allocator, lines)).front().report;
+    REQUIRE(after.at == "after_unwind");
+    CHECK(after.reserved_bytes == at.reserved_bytes);
+    CHECK(after.live_bytes == at.live_bytes);
+    CHECK(after.free_cached_bytes == at.free_cached_bytes);
+    CHECK(after.largest_free_bytes == at.largest_free_bytes);
+    CHECK(after.failure == at.failure);
+    CHECK(after.holders.size() == at.holders.size());
+    REQUIRE(after.pinners.size() == at.pinners.size());
+    for (std::size_t i = 0; i < at.pinners.size(); ++i)
+      CHECK(after.pinners[i].stranded_bytes == at.pinners[i].stranded_bytes);
+  }
+}
+
+TEST_CASE("only a line that keeps more at each step grows") {
+  NamedLines lines;
+  const StackId batch = lines.line(1), work = lines.line(2), keep = lines.line(3), buffer = lines.line(4),
+                cache = lines.line(5);
+  SimulatedAllocator allocator;
+  std::size_t id = 0;
+  std::vector<std::size_t> turning;
+  const auto take = [&](u64 bytes, StackId stack) {
+    allocator.allocate(id, bytes, 0, SimulatedAllocator::default_pool, stack);
+    return id++;
+  };
+  for (int step = 0; step < 24; ++step) {
+    const std::size_t input = take(3 * megabyte, batch);
+    std::vector<std::size_t> made;
+    for (int layer = 0; layer < 6; ++layer) made.push_back(take(20 * megabyte, work));
+    take(5 * megabyte + 256, keep);
+    if (step < 6) take(4 * megabyte, cache);  // a cache that is full after six steps
+    turning.push_back(take(7 * megabyte, buffer));
+    if (turning.size() > 5) {
+      allocator.free(turning.front());
+      turning.erase(turning.begin());
+    }
+    for (const std::size_t one : made) allocator.free(one);
+    allocator.free(input);
+  }
+  const MemorySnapshot found = analyse_snapshot(recorded_file(allocator, lines)).front();
+  REQUIRE(found.report.growth);
+  REQUIRE(found.report.growth->size() == 1);
+  const ReportGrowth& line = found.report.growth->front();
+  CHECK(line.at.line == 3);
+  CHECK(line.bytes_per_step == static_cast<i64>(5 * megabyte + 256));
+  CHECK(line.blocks_per_step == 1);
+  CHECK(line.first_step == 1);
+  CHECK(found.report.failure == SnapshotFailure::none);
+}
+
+TEST_CASE("the layers of one pass are no growth") {
+  NamedLines lines;
+  const StackId norm = lines.line(1), product = lines.line(2), scratch = lines.line(3);
+  SimulatedAllocator allocator;
+  std::size_t id = 0;
+  for (int layer = 0; layer < 20; ++layer) {
+    allocator.allocate(id++, 4 * megabyte, 0, SimulatedAllocator::default_pool, norm);
+    allocator.allocate(id, 6 * megabyte, 0, SimulatedAllocator::default_pool, scratch);
+    allocator.free(id++);
+    allocator.allocate(id++, 12 * megabyte, 0, SimulatedAllocator::default_pool, product);
+  }
+  const MemorySnapshot found = analyse_snapshot(recorded_file(allocator, lines)).front();
+  REQUIRE(found.report.growth);
+  CHECK(found.report.growth->empty());
+}
+
+TEST_CASE("a line of the user's code is in no library") {
+  for (const char* file :
+       {"/home/user/project/train.py", "C:\\work\\run.py", "/workspace/python3-lab/main.py", "model.py"})
+    CHECK(is_user_code(file));
+  for (const char* file :
+       {"/opt/conda/lib/python3.11/site-packages/transformers/trainer.py", "/usr/lib/python3/dist-packages/a.py",
+        "/usr/lib/python3.11/threading.py", "torch/nn/functional.py", "C:\\env\\Lib\\site-packages\\accelerate\\x.py",
+        "/tmp/torchinductor_user/ab/cab.py", "<frozen importlib>", "<string>", "??", "/src/kernel.cpp"})
+    CHECK_FALSE(is_user_code(file));
+}
