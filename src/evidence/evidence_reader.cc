@@ -16,9 +16,10 @@ namespace {
 
 /// The note about a file that is not, or not wholly, read.
 Note problem_note(const std::string& path, const SnapshotProblem& problem) {
-  Note note{problem.kind == SnapshotProblemKind::not_a_snapshot ? Severity::note : Severity::warning, "", Evidence{},
-            std::string(to_string(problem.kind))};
-  note.text = fmt::format("{} was not read as an allocator snapshot: {}", path, problem.text);
+  Note note{.severity = problem.kind == SnapshotProblemKind::not_a_snapshot ? Severity::note : Severity::warning,
+            .text = fmt::format("{} was not read as an allocator snapshot: {}", path, problem.text),
+            .at = Evidence{},
+            .code = std::string(to_string(problem.kind))};
   note.at->span.offset = problem.offset.value_or(0);
   return note;
 }
@@ -93,7 +94,7 @@ class SnapshotReading {
   }
 
   void add_note(std::string code, std::string text, std::optional<i64> offset) {
-    Note note{Severity::note, std::move(text), Evidence{}, std::move(code)};
+    Note note{.severity = Severity::note, .text = std::move(text), .at = Evidence{}, .code = std::move(code)};
     note.at->span.offset = offset.value_or(0);
     out_.notes.push_back(std::move(note));
   }
