@@ -56,6 +56,8 @@ constexpr auto file_traits = std::to_array<NamedTrait>({
     {"dataloader", for_input},
     {"data_loader", for_input},
     {"mem_cache/", for_key_value_cache},
+    {"/loss/", in_loss},
+    {"/losses", in_loss},
     {"cache_utils.py", for_key_value_cache},
     {"cache_engine", for_key_value_cache},
     {"kv_cache", for_key_value_cache},

@@ -85,6 +85,8 @@ WORDS = {
     "trend.rate": "X MiB per step",
     "trend.last_rate": "X MiB per step",
     "trend.increment": "each step keeps tensors of a known size, for example the hidden states of a batch",
+    "snapshot.growth": "train.py:N keeps X MiB more each step",
+    "snapshot.growth_line": "train.py:N",
     "run.steep": "memory has few values, each far above the one before, and one more such rise fills the GPU",
 }
 SMALL_REQUEST = ("was only {oom.request}", "was only X KiB")
