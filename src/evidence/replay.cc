@@ -82,7 +82,9 @@ class RecordedDriver final : public MemoryDriver {
 
   const std::string& difference() const { return difference_; }
   u64 reserved() const { return reserved_; }
-  u64 last_refused() const { return last_refused_; }
+  /// What the driver last refused, and what was reserved then.
+  u64 refused() const { return refused_; }
+  u64 reserved_at_refusal() const { return reserved_at_refusal_; }
 
  private:
   static std::string text_of(TraceAction action, u64 size) {
@@ -102,7 +104,8 @@ class RecordedDriver final : public MemoryDriver {
   const TraceEvent* granted(TraceAction action, u64 size) {
     const TraceEvent* e = difference_.empty() ? peek() : nullptr;
     if (e == nullptr || is_release(e->action)) {
-      last_refused_ = size;
+      refused_ = size;
+      reserved_at_refusal_ = reserved_;
       return nullptr;
     }
     if (e->action != action || e->size != size) {
@@ -134,7 +137,7 @@ class RecordedDriver final : public MemoryDriver {
   std::span<const TraceEvent> events_;
   std::size_t next_ = 0, until_ = 0;
   std::map<u64, u64> segments_;  ///< address → size
-  u64 reserved_ = 0, last_refused_ = 0;
+  u64 reserved_ = 0, refused_ = 0, reserved_at_refusal_ = 0;
   std::string difference_;
 };
 
@@ -252,14 +255,13 @@ OwnReplay replay_own(const DeviceSnapshot& device, const std::vector<TraceStep>&
     }
     if (!driver.difference().empty()) return {driver.difference()};
     if (step.kind == StepKind::fail && step.event == oom) {
-      const u64 free = e.device_free().value_or(0);
+      own.limit = driver.reserved() + e.device_free().value_or(0);
+      const u64 free = own.limit - driver.reserved_at_refusal();
       // Another limit than the device's memory (a fraction that the program set, another process that took and returned
       // memory) is not in the file.
-      if (driver.last_refused() <= free)
-        own.problem =
-            fmt::format("the driver refused {} although {} were free",
-                        bytes_text(static_cast<i64>(driver.last_refused())), bytes_text(static_cast<i64>(free)));
-      own.limit = driver.reserved() + free;
+      if (driver.refused() <= free)
+        own.problem = fmt::format("the driver refused {} although {} were free",
+                                  bytes_text(static_cast<i64>(driver.refused())), bytes_text(static_cast<i64>(free)));
     }
   }
   driver.open(device.events.size());

@@ -69,7 +69,9 @@ class StepReader {
  public:
   StepReader(const SnapshotFile& file, const DeviceSnapshot& device) : events_(device.events), pools_(file, device) {
     completions_ =
-        std::ranges::any_of(events_, [](const TraceEvent& e) { return e.action == TraceAction::free_completed; });
+        std::ranges::any_of(events_, [](const TraceEvent& e) { return e.action == TraceAction::free_completed; }) ||
+        std::ranges::any_of(device.blocks,
+                            [](const DeviceBlock& b) { return b.state == BlockState::active_pending_free; });
   }
 
   TraceSteps read() {
@@ -113,7 +115,7 @@ class StepReader {
   void free(std::size_t& i) {
     const std::size_t next = next_change(i + 1);
     if (!completions_) {
-      end_life(StepKind::free, i);  // the recorder was set to skip the completions
+      end_life(StepKind::free, i);
     } else if (next < events_.size() && events_[next].action == TraceAction::free_completed &&
                events_[next].address == events_[i].address) {
       end_life(StepKind::free, i);
@@ -198,7 +200,7 @@ class StepReader {
 
   std::span<const TraceEvent> events_;
   EventPools pools_;
-  bool completions_ = false;
+  bool completions_ = false;        ///< false: the recorder was set to skip them, and each free is complete at once
   std::map<u64, LiveMemory> live_;  ///< by address
   std::set<u32> released_pools_;
   std::vector<TraceStep> delayed_;  ///< frees that a request completed which is not in the steps yet

@@ -1,5 +1,9 @@
 // The calls of the program that a trace shows, without addresses: what to replay. The segment events between the calls
 // are the allocator's own work, except for torch.cuda.empty_cache().
+//
+// Two things look alike: a free that is complete at once, and one that waits for a stream until the very next request
+// is refused and waits for all streams. It counts as the first, which is far more common. Where that is wrong and the
+// request would have fit into the freed block, the replay differs from the trace, and so has no answer.
 #pragma once
 
 #include <string>
