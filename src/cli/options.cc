@@ -16,7 +16,7 @@ namespace {
 namespace po = boost::program_options;
 
 /// The parser collects all arguments that are not options under this name.
-constexpr const char* words = "words";
+constexpr const char* words_key = "words";
 
 /// Every option with an argument may be repeated. The command uses the last value, or all.
 po::options_description describe_options(const CommandSpec& command) {
@@ -30,7 +30,7 @@ po::options_description describe_options(const CommandSpec& command) {
     else
       description.add_options()(spelled.c_str(), po::value<std::vector<std::string>>()->composing(), "");
   }
-  description.add_options()(words, po::value<std::vector<std::string>>(), "");
+  description.add_options()(words_key, po::value<std::vector<std::string>>(), "");
   return description;
 }
 
@@ -90,7 +90,7 @@ std::size_t count_options(const CommandSpec& command, const std::vector<std::str
 po::parsed_options parse(const CommandSpec& command, const po::options_description& description,
                          const std::vector<std::string>& typed) {
   po::positional_options_description positions;
-  positions.add(words, -1);
+  positions.add(words_key, -1);
   // No guessing: a script with an abbreviated option would break when a new option with the same prefix appears.
   const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
   try {
@@ -168,7 +168,7 @@ Arguments parse_arguments(const CommandSpec& command, const std::vector<std::str
     arguments.words.assign(word, typed.end());
   }
   for (const auto& option : parse(command, description, own).options) {
-    if (option.string_key == words || option.string_key.empty()) {
+    if (option.string_key == words_key || option.string_key.empty()) {
       if (option.position_key < 0) refuse_unknown(command, "--" + option.string_key);
       arguments.words.insert(arguments.words.end(), option.value.begin(), option.value.end());
       continue;
