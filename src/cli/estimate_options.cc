@@ -220,7 +220,8 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
   if (model.biased_scores) fill(run.attention, Attention::stored, "eager attention, because positions bias its scores");
   fill(run.attention, Attention::flash, "SDPA or FlashAttention");
   if (run.work != RunKind::training) {
-    fill(run.precision, Precision::pure_16bit, "16-bit weights");
+    fill(run.precision, Precision::pure_16bit,
+         run.quantisation == Quantisation::none ? "16-bit weights" : "16 bits for all but the frozen weights");
     return assumed;
   }
   fill(run.precision, Precision::mixed, "mixed precision with fp32 master weights");

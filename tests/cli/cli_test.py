@@ -1116,6 +1116,8 @@ class Estimate(Case):
         words = ["--model", "llama-2-7b", "--task", "generate", "--seq", "4096"]
         whole, eight, four = (self.terms(*words, *bits) for bits in
                               ([], ["--bits", "8", "--cache-bits", "8"], ["--bits", "4", "--cache-bits", "4"]))
+        self.assertIn("16-bit weights", self.estimate(*words)["assumed"])
+        self.assertNotIn("16-bit weights", self.estimate(*words, "--bits", "4")["assumed"])
         self.assertEqual(whole["weights"], 2 * 6738415616)
         self.assertEqual(eight["weights"], 6738415616 + 262144000)  # the tables stay in 16 bits
         self.assertEqual(whole["key_value_cache"], 2 * eight["key_value_cache"])
