@@ -73,6 +73,9 @@ struct FieldVisitor {
   void whole_values(bool /*whole*/) {}
   /// A field without a member.
   void constant(const char* /*name*/, const char* /*value*/, const FieldSpec& /*spec*/ = {}) {}
+  /// Between these two, the fields of one member, which are fields of its owner in the JSON.
+  void begin_member() {}
+  void end_member() {}
   /// Members that are printed in words only, not in the JSON.
   void words_only(auto&... /*members*/) {}
 };

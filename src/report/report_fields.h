@@ -374,9 +374,11 @@ inline constexpr FieldSpec bytes_or_null{.description = "bytes", .null_if_empty 
 
 /// The fields of a line are members of the object that has it.
 void code_line_fields(auto& field, auto& of) {
+  field.begin_member();
   field("file", of.file, or_null);
   field("line", of.line, or_null);
   field("function", of.function, or_null);
+  field.end_member();
 }
 
 void fields(auto& field, Is<ReportHolder> auto& of) {

@@ -57,6 +57,8 @@ class ListCheck : public FieldVisitor {
   void group(const char*, Body body) {
     body(*this);
   }
+  void begin_member() { before_member_ = listed_; }
+  void end_member() { listed_ = before_member_ + 1; }
   void words_only(auto&... members) { listed_ += sizeof...(members); }
 
  private:
@@ -79,7 +81,7 @@ class ListCheck : public FieldVisitor {
   static void check_type(const std::map<std::string, std::int64_t>&) {}
 
   std::string first_;
-  std::size_t listed_ = 0;
+  std::size_t listed_ = 0, before_member_ = 0;
 };
 
 struct Three {
