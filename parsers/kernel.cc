@@ -102,14 +102,13 @@ bool on_some_nodes(const Cursor& cursor) {
                      summary->text.find("CONSTRAINT_MEMORY_POLICY") != summary->text.npos);
 }
 
-/// Whether the kill enforced a cgroup's limit, or the whole machine was full. If the message is cut off, the lines above
-/// decide; nullopt without them.
+/// Whether the kill enforced a cgroup's limit, or the whole machine was full. If the message is cut off, the lines
+/// above decide; nullopt without them.
 std::optional<bool> is_group_kill(const Match& m) {
   if (m.before().ends_with("Memorycgroupoutofmemory:") || m.before().ends_with("limitexceeded:")) return true;
   if (m.before().ends_with("Outofmemory:")) return false;
   constexpr int near = 12;  // lines
-  if (is_near(m.cursor, near, 0,
-              {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"}))
+  if (is_near(m.cursor, near, 0, {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"}))
     return true;
   if (is_near(m.cursor, near, 0, {"CONSTRAINT_", "Out of memory", "ut of memory: Kill process"})) return false;
   return is_near(m.cursor, max_block_lines, 0, {"invoked oom-killer"}) ? std::optional(false) : std::nullopt;

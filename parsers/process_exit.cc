@@ -67,7 +67,8 @@ void emit_signal(const Match& m, int signal, EventSink& sink) {
 
 void emit(const Match& m, EventSink& sink) { emit_kill(m, false, sink); }
 
-/// The state of a container. Kubernetes prints its own reason near the exit code: "Reason: Error", "\"reason\": \"Error\",".
+/// The state of a container. Kubernetes prints its own reason near the exit code: "Reason: Error", "\"reason\":
+/// \"Error\",".
 void described(const Match& m, EventSink& sink) {
   constexpr int state_lines = 4;  // the keys of one state
   const auto look = [&](const Line& line) {

@@ -130,7 +130,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const bool own_limit = by({Agent::cpu_allocator});  // of the program, such as R's
   if (!oom.has(OomTrait::some_limit))
     set_true("host.limit_kill", !of_node && (by({Agent::cgroup, Agent::slurm, Agent::scheduler, Agent::kubernetes}) ||
-                                           (host && oom.limit.has_value() && !own_limit)));
+                                             (host && oom.limit.has_value() && !own_limit)));
   set_true("host.evicted", evicted);
   set_true("host.some_nodes", host && oom.has(OomTrait::some_nodes));
   // RAM was left, so the limit refused.

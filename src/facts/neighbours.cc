@@ -46,8 +46,8 @@ void neighbour_facts(const ScanResult& scan, const Incident& incident, Facts& fa
   if (incident.oom.kind != OomKind::device || facts.find("account.external") != nullptr) return;
   std::vector<const Series*> others = find_last_list(scan, incident);
   // Without this process in the list, none of the others is known to be foreign, or to share its GPU.
-  const auto own = std::find_if(others.begin(), others.end(),
-                                [&](const Series* s) { return s->origin.pid == incident.origin.pid; });
+  const auto own =
+      std::find_if(others.begin(), others.end(), [&](const Series* s) { return s->origin.pid == incident.origin.pid; });
   if (own == others.end()) return;
   const Series& self = **own;
   std::erase_if(others, [&](const Series* s) { return s == &self || s->origin.device != self.origin.device; });

@@ -170,7 +170,8 @@ bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& con
   constexpr i64 max_lines = 2;
   constexpr double max_seconds = 1;
   const auto kills = [](const Oom& oom) {
-    return (oom.message_format == "oom-killer" || oom.message_format == "oom-killer-cut") && (oom.agent == Agent::kernel || oom.agent == Agent::cgroup);
+    return (oom.message_format == "oom-killer" || oom.message_format == "oom-killer-cut") &&
+           (oom.agent == Agent::kernel || oom.agent == Agent::cgroup);
   };
   if (!kills(old.oom) || !kills(now) || old.oom.agent != now.agent || here_.number() - context.line > max_lines)
     return false;

@@ -225,7 +225,10 @@ bool is_library_file(std::string_view file) {
 }
 
 /// True if a debugger paused at the exception. It prints the innermost frame first.
-bool is_paused(const Cursor& cursor) { return find_before(cursor, 2, "Exception has occurred: ").has_value(); }
+bool is_paused(const Cursor& cursor) {
+  static constexpr std::string_view words = "Exception has occurred: ";
+  return cursor.line().text.find(words) != std::string_view::npos || find_before(cursor, 2, words);
+}
 
 std::vector<Frame> read_traceback(const Cursor& cursor) {
   std::vector<Frame> frames = frames_in_list(cursor.line().body());

@@ -34,7 +34,8 @@ void add_verdict(Document& out, const Report& report) {
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));
   if (const std::string why = why_words(report); !why.empty()) out.add("- **Why:** {}\n", markdown_inline(why));
-  if (!report.fixes.empty()) out.add("- **{}:** {}\n", is_about_earlier_run(report) ? "Try first, for the earlier run" : "Try first",
+  if (!report.fixes.empty())
+    out.add("- **{}:** {}\n", is_about_earlier_run(report) ? "Try first, for the earlier run" : "Try first",
             markdown_inline(report.fixes.front().title));
   if (const std::string again = retry_words(verdict); !again.empty())
     out.add("- **Run again:** {}\n", markdown_inline(again));

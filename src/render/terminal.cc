@@ -106,7 +106,13 @@ void add_first_advice(Page& page, const Report& report) {
   std::set<std::string> printed;
   const std::size_t shown = std::min(report.fixes.size(), max_fixes);
   for (std::size_t i = 0; i < shown; ++i) add_short_fix(page, report.fixes[i], i + 1, printed);
-  if (report.plan && report.plan->would_have_fitted && shown > 0 && !report.fixes.front().enough)
+  const auto is_shown = [&](const std::string& id) {
+    return std::any_of(report.fixes.begin(), report.fixes.begin() + static_cast<std::ptrdiff_t>(shown),
+                       [&](const ReportFix& fix) { return fix.id == id; });
+  };
+  const bool names_shown_fixes =
+      report.plan && std::all_of(report.plan->fixes.begin(), report.plan->fixes.end(), is_shown);
+  if (names_shown_fixes && report.plan->would_have_fitted && shown > 0 && !report.fixes.front().enough)
     if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
   if (shown > 0 && !report.fixes.front().verify.empty())
     page.text(" Fixed when: ", plain_line(report.fixes.front().verify) + ".", 4);

@@ -24,7 +24,7 @@ constexpr std::size_t max_shown_runs = 4;  ///< the last ones
 constexpr std::size_t max_further = 2;     ///< failures other than that of the verdict
 constexpr std::size_t max_reasons = 2;     ///< of the first cause
 constexpr std::size_t max_circumstances = 2;
-constexpr std::size_t max_notes = 2;       ///< errors and warnings
+constexpr std::size_t max_notes = 2;  ///< errors and warnings
 constexpr std::size_t max_lost = 4;
 constexpr double min_candidate = 0.1;  ///< minimum probability of a second cause whose reason is printed
 

@@ -67,8 +67,7 @@ std::string earlier_failure(const Runs& runs, const Report& report) {
   if (failed.empty()) return "";
   const ReportIncident& last = report.incidents[*runs.all[failed.back()].failure];
   const std::string place = fmt::format(" ran out of memory ({})", file_and_line(last.location));
-  if (failed.size() > 1)
-    return fmt::format("{} earlier runs of {}{}", failed.size(), runs.all.size(), place);
+  if (failed.size() > 1) return fmt::format("{} earlier runs of {}{}", failed.size(), runs.all.size(), place);
   return fmt::format("an earlier run ({} of {}){}", failed.front() + 1, runs.all.size(), place);
 }
 
