@@ -129,11 +129,16 @@ bool read_first(const std::string& path, std::string& first) {
   return true;
 }
 
-/// True for a file whose name says that it may be an allocator snapshot, and whose content says that it is one.
-bool is_snapshot_file(std::string_view name, const std::string& path) {
+/// True for a name that an allocator snapshot may have.
+bool may_name_snapshot(std::string_view name) {
   constexpr auto suffixes = std::to_array<std::string_view>({".pickle", ".pkl", ".html", ".htm"});
   if (is_one_of(packings, suffix_of(name))) name.remove_suffix(suffix_of(name).size());
-  if (!is_one_of(suffixes, suffix_of(name))) return false;
+  return is_one_of(suffixes, suffix_of(name));
+}
+
+/// True for a file whose name says that it may be an allocator snapshot, and whose content says that it is one.
+bool is_snapshot_file(std::string_view name, const std::string& path) {
+  if (!may_name_snapshot(name)) return false;
   try {
     return is_snapshot(Source::open(path).peek());
   } catch (const Error&) {
@@ -188,6 +193,7 @@ FileKind kind_of_member(std::string_view path, std::string_view first) {
     path.remove_prefix(end + 1);
   }
   const FileKind kind = kind_of_name(path);
+  if (kind == FileKind::foreign && may_name_snapshot(lower(path)) && is_snapshot(first)) return FileKind::log;
   return kind == FileKind::log || kind == FileKind::foreign ? kind : kind_of_content(kind, first);
 }
 

@@ -20,8 +20,10 @@
 #include "cli/console.h"
 #include "cli/file_kinds.h"
 #include "cli/log_folder.h"
+#include "evidence/evidence_reader.h"
 #include "parse/user_formats.h"
 #include "text/members.h"
+#include "text/source.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -122,10 +124,12 @@ class InputSearch {
     std::move(logs.left_out.begin(), logs.left_out.end(), std::back_inserter(left_out_));
   }
 
-  /// True for an archive with members. Most logs have names that spare looking into them.
+  /// True for an archive with members. Most logs have names that spare looking into them. torch.save() writes a
+  /// checkpoint as an archive, too.
   static bool holds_logs(const std::string& path) {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    return (kind_of_name(name) != FileKind::log || is_packed_name(name)) && is_archive(path);
+    return (kind_of_name(name) != FileKind::log || is_packed_name(name)) && is_archive(path) &&
+           !is_evidence(Source::open(path).peek());
   }
 
   void add_archive(const std::string& path, std::vector<LogSource>& logs) {
