@@ -186,6 +186,9 @@ class PickleMachine {
   void put(u64 index) {
     if (index >= max_memo) beyond_limit("it has more memo entries than any snapshot");
     if (stack_.empty()) malformed("the stack is empty where the memo takes a value");
+    // A few bytes that unpack to gigabytes would fill the memo with one value.
+    if (at_ == end_of_put_) malformed("it puts one value into the memo twice");
+    end_of_put_ = in_.offset();
     if (index == memo_bits_.size()) {
       memo_bits_.push_back(stack_.back().bits);
       memo_tags_.push_back(static_cast<unsigned char>(stack_.back().tag));
@@ -265,6 +268,7 @@ class PickleMachine {
   std::vector<u64> memo_bits_;
   std::vector<unsigned char> memo_tags_;
   std::size_t memoized_ = 0;
+  std::int64_t end_of_put_ = -1;  ///< behind the last opcode that filled the memo
 };
 
 bool PickleMachine::step() {
