@@ -34,7 +34,7 @@ struct Note {
   Severity severity = Severity::note;
   std::string text;
   std::optional<Evidence> at;
-  bool brief = false;  ///< the short report shows it, although it is no warning
+  bool brief = false;     ///< the short report shows it, although it is no warning
   std::string code = {};  ///< of a snapshot that was not, or not wholly, read; see ReportNote
 };
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 import make_snapshots
@@ -98,6 +99,24 @@ class Snapshots(unittest.TestCase):
         report = report_of(self.folder, "leak.pickle.gz")
         self.assertEqual(self.without(("path",), report["snapshots"][0]),
                          self.without(("path",), self.snapshot("leak", "2.5")))
+
+    def test_an_archive_of_rank_files(self):
+        files = {f"rank{rank}_snapshot.pickle": (self.folder / f"leak_{release}_pickle4.pickle").read_bytes()
+                 for rank, release in enumerate(("2.5", "2.8"))}
+        with zipfile.ZipFile(self.folder / "ranks.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in files.items():
+                archive.writestr(name, data)
+        report = report_of(self.folder, "ranks.zip")
+        self.assertEqual([snapshot["path"] for snapshot in report["snapshots"]], [f"ranks.zip/{name}" for name in files])
+        self.assertEqual([snapshot["rank"] for snapshot in report["snapshots"]], [0, 1])
+
+    def test_a_checkpoint_is_an_archive_without_logs(self):
+        with zipfile.ZipFile(self.folder / "step_100.pt", "w") as archive:
+            archive.writestr("step_100/data.pkl", b"\x80\x02}q\x00.")
+            archive.writestr("step_100/version", "3\n")
+        report = report_of(self.folder, "step_100.pt")
+        self.assertEqual([note.get("code") for note in report["notes"]], ["not_a_snapshot"])
+        self.assertEqual(report["verdict"]["outcome"], "unrecognised")
 
     def test_a_cut_file_claims_nothing(self):
         for form, (ending, encode) in make_snapshots.ENCODERS.items():
