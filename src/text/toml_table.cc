@@ -71,7 +71,7 @@ TomlNode copied(const toml::node& from) {
     for (const auto& [key, value] : *table) {
       TomlNode name = placed(key.source());
       name.value = std::string(key.str());
-      entries.emplace_back(std::move(name), copied(value));
+      entries.push_back({std::move(name), copied(value)});
     }
     node.value = std::move(entries);
   }

@@ -11,13 +11,20 @@
 
 namespace oomdoctor {
 
+struct TomlEntry;
+
 /// A value with its position in the file.
 struct TomlNode {
   using List = std::vector<TomlNode>;
-  using TableEntries = std::vector<std::pair<TomlNode, TomlNode>>;  ///< key (a text with its position) and value
+  using TableEntries = std::vector<TomlEntry>;
 
   std::size_t line = 1, column = 1;  ///< 1-based
   std::variant<std::monostate, std::string, double, bool, List, TableEntries> value;
+};
+
+/// One key of a table, a text with its position, and its value.
+struct TomlEntry {
+  TomlNode key, value;
 };
 
 class TomlTable;
