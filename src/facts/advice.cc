@@ -38,7 +38,7 @@ double dividing_batch(double wanted, double batch, double accumulation) {
 }
 
 /// True if the refused request does not depend on the step size: other processes had taken the GPU before, one request
-/// exceeds a GPU that is otherwise empty, or the platform sets the limit.
+/// exceeds a GPU that is otherwise empty, a cache of requests fills it, or the platform sets the limit.
 bool is_independent_of_step(const Facts& facts) {
   constexpr double little_given = 0.25, nothing_held = 0.02;  // of the GPU
   const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
@@ -46,7 +46,9 @@ bool is_independent_of_step(const Facts& facts) {
   const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
   const bool alone =
       facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
-  return taken || alone || facts.find("settings.block_limit") != nullptr || facts.is_true("settings.unified_memory");
+  const bool cached = facts.number("snapshot.cache_share").value_or(0) >= 0.5;  // it holds the majority
+  return taken || alone || cached || facts.find("settings.block_limit") != nullptr ||
+         facts.is_true("settings.unified_memory");
 }
 
 /// The name under which the program printed a setting. The evidence's reader contains it.
@@ -132,8 +134,11 @@ void advice_facts(Facts& facts) {
   auto allocated = get("oom.allocated");
   if (const auto process = get("oom.process"); facts.is_true("account.unmapped_pool") && process) allocated = process;
   if (const auto request = get("oom.request"); in_step && allocated && request) {
-    const double fixed =
-        get("settings.parameters").value_or(0) * min_weight_bytes + get("settings.data_arrays").value_or(0);
+    // A snapshot shows what else does not depend on the batch of a step.
+    const double kept = get("snapshot.live").value_or(0) *
+                        (get("snapshot.states_share").value_or(0) + get("snapshot.cache_share").value_or(0));
+    const double fixed = std::max(kept, get("settings.parameters").value_or(0) * min_weight_bytes) +
+                         get("settings.data_arrays").value_or(0);
     if (*allocated + *request > fixed)
       set("advice.activations_most", *allocated + *request - fixed,
           {"oom.allocated", "oom.request", "settings.data_arrays"});

@@ -193,8 +193,8 @@ struct Source::Impl {
     do {
       const i64 hole = sparse.skip_hole();
       holes += hole, bytes += hole;
-      const std::size_t most = static_cast<std::size_t>(std::min<i64>(sparse.readable(), static_cast<i64>(n)));
-      const ssize_t got = uninterrupted([&] { return ::read(fd, to, most); });
+      const std::size_t enough = static_cast<std::size_t>(std::min<i64>(sparse.readable(), static_cast<i64>(n)));
+      const ssize_t got = uninterrupted([&] { return ::read(fd, to, enough); });
       if (got < 0) throw FileError("cannot read '" + name + "'", std::strerror(errno));
       if (got > 0) return sparse.advance(got), static_cast<std::size_t>(got);
     } while (open_next());
