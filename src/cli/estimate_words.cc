@@ -30,7 +30,7 @@ std::string token_words(const ModelShape& model, const RunShape& run) {
   const std::string source = model.encoder->tokens > 0 ? std::to_string(model.encoder->tokens)
                              : run.source              ? std::to_string(*run.source)
                                                        : tokens;
-  return fmt::format("{} tokens of the encoder and {} of the decoder", source, tokens);
+  return fmt::format("{} tokens of the encoder and {} tokens of the decoder", source, tokens);
 }
 
 }  // namespace

@@ -1074,7 +1074,7 @@ class Estimate(Case):
         (self.folder / "config.json").write_text(json.dumps(fields))
         words = ["--config", "config.json", "--seq", "128", "--batch", "2"]
         done = self.run_here("estimate", *words, "--source-seq", "1024", "--card", "4090").stdout
-        self.assertIn("2 × 1024 tokens of the encoder and 128 of the decoder in a pass", done)
+        self.assertIn("2 × 1024 tokens of the encoder and 128 tokens of the decoder in a pass", done)
         self.assertIn("eager attention", done)
         self.assertNotIn("sdpa", done)
         self.assertIn("the longest sequence 448 tokens", " ".join(self.run_here(
