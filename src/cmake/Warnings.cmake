@@ -1,7 +1,11 @@
 # oomdoctor_warnings(TARGET): the warnings for our own code, which compiles and links without any. Third-party libraries
 # are SYSTEM includes and give no warnings.
 function(oomdoctor_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion)
+  if(NOT CMAKE_UNITY_BUILD)
+    # In files that are compiled together, a local name may hide a name of another file.
+    target_compile_options(${target} PRIVATE -Wshadow)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # When g++ 12 has inlined std::string, it warns of copies that cannot happen (gcc bugs 105329 and 105651), and of
     # an empty std::optional (80635). clang and the sanitizers watch for the same errors.
