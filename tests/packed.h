@@ -120,7 +120,7 @@ inline std::string zip_of(const Members& members) {
   std::string out, directory;
   const auto number = [](std::size_t value, int bytes) {
     std::string text;
-    for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xFF);
+    for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value & 0xFF);
     return text;
   };
   for (const auto& [name, text] : members) {
