@@ -279,6 +279,7 @@ int run_explain(const Arguments& arguments) {
   if (rules.causes().contains(id)) options.why_not = id;
   const auto inputs = resolve_inputs({arguments.words.begin() + 1, arguments.words.end()}, options);
   const Report report = diagnose(inputs, options);
+  if (const std::string lost = lost_evidence_words(report); !lost.empty()) print_note(lost);
   SharedReport shared(report, arguments, runs_in_ci());
   const Report& shown = shared.of(*find_writer("terminal"));
   Page filled(view.width, Paint{view.color, view.ascii});
