@@ -110,7 +110,7 @@ std::optional<bool> is_group_kill(const Match& m) {
   constexpr int near = 12;  // lines
   if (is_near(m.cursor, near, 0, {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"}))
     return true;
-  if (is_near(m.cursor, near, 0, {"CONSTRAINT_", "Out of memory", "ut of memory: Kill process"})) return false;
+  if (is_near(m.cursor, near, 0, {"CONSTRAINT_", "Out of memory"})) return false;
   return is_near(m.cursor, max_block_lines, 0, {"invoked oom-killer"}) ? std::optional(false) : std::nullopt;
 }
 

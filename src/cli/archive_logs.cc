@@ -19,10 +19,7 @@ constexpr std::size_t max_members = 200'000;
 
 /// True for an archive as a member: by its first bytes, or by its name if it is compressed as a whole.
 bool is_archive_inside(const Member& member) {
-  if (has_members(member.first)) return true;
-  if (find_packing(member.first) == Packing::none) return false;
-  const std::size_t dot = member.name.rfind('.');
-  return dot != std::string::npos && is_packed_name(std::string_view(member.name).substr(0, dot));
+  return has_members(member.first) || (find_packing(member.first) != Packing::none && is_archive_name(member.name));
 }
 
 }  // namespace

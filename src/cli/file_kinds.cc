@@ -197,6 +197,12 @@ FileKind kind_of_member(std::string_view path, std::string_view first) {
   return kind == FileKind::log || kind == FileKind::foreign ? kind : kind_of_content(kind, first);
 }
 
+bool is_archive_name(std::string_view name) {
+  std::string lowered = lower(name);
+  if (is_one_of(packings, suffix_of(lowered))) lowered.resize(lowered.rfind('.'));
+  return is_one_of(archive_suffixes, suffix_of(lowered));
+}
+
 bool is_packed_name(std::string_view name) {
   const std::string lowered = lower(name);
   return is_one_of(packings, suffix_of(lowered)) || is_one_of(archive_suffixes, suffix_of(lowered));

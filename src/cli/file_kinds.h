@@ -29,6 +29,8 @@ FileKind kind_of_member(std::string_view path, std::string_view first);
 
 /// True if the name is that of an archive with members, or of something compressed: "logs.zip", "logs.tar.xz", "a.gz".
 bool is_packed_name(std::string_view name);
+/// True for a name of an archive with members, compressed or not: "logs.tar.gz", "logs.tgz", "logs.zip".
+bool is_archive_name(std::string_view name);
 
 /// True for a folder whose content is no log of a job: .git, node_modules, oomdoctor-out.
 bool is_foreign_folder(std::string_view name);

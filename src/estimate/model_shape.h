@@ -48,10 +48,11 @@ struct ModelShape {
   i64 patch = 0;  ///< side of a patch in pixels, for a pure image model, which has no vocabulary; else 0
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
-  std::optional<EncoderShape> encoder;      ///< the other sizes are then those of the decoder
-  bool biased_scores = false;               ///< positions are biases of the scores, which SDPA does not take (T5)
-  bool irregular = false;                   ///< of an unknown structure: the sizes alone determine nothing
-  std::vector<std::string_view> uncounted;  ///< parts that no size describes, such as "encoder of images"
+  std::optional<EncoderShape> encoder;  ///< the other sizes are then those of the decoder
+  bool biased_scores = false;           ///< positions are biases of the scores, which SDPA does not take (T5)
+  bool irregular = false;               ///< of an unknown structure: the sizes alone determine nothing
+  std::vector<std::string_view>
+      uncounted;  ///< parts that no size describes, such as "activations of the image encoder"
 };
 
 /// What a linear layer computes.
@@ -68,7 +69,7 @@ struct LinearLayer {
 std::optional<std::vector<LinearLayer>> list_matrices(const ModelShape& model);
 /// Parameters of the token tables: the input table, plus the head's if it has its own. 0 if the sizes are unknown.
 double embedding_parameters(const ModelShape& model);
-/// The given number of parameters, or the number computed from the sizes of a dense decoder or image encoder. The
+/// The given number of parameters, or the number computed from the sizes. The
 /// computation omits biases and the position table (below 0.1 %).
 std::optional<i64> count_parameters(const ModelShape& model);
 /// The parameters that compute one token; fewer than all in a mixture of experts.

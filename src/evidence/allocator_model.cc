@@ -4,44 +4,23 @@
 #include <bit>
 #include <utility>
 
+#include "evidence/allocator_sizes.h"
+
 namespace oomdoctor {
 namespace {
 
-// The constants of CUDACachingAllocator.cpp.
-constexpr u64 min_block = 512;
-constexpr u64 small_size = 1 * MiB;          // requests up to here are of the small pool
-constexpr u64 small_segment = 2 * MiB;       // its segments, its pages, and the unit of all large segments
-constexpr u64 large_segment = 20 * MiB;      // segments and pages of the large pool
-constexpr u64 min_large_request = 10 * MiB;  // from here on a segment is as large as its request
+using namespace allocator_sizes;
 
 // No device has as much memory. A request always finds room in a range.
 constexpr u64 max_request = AllocatorModel::range_size / 2;
 
-constexpr u64 rounded_up(u64 size, u64 unit) { return (size + unit - 1) / unit * unit; }
-
-u64 segment_size(u64 size) {
-  if (size <= small_size) return small_segment;
-  return size < min_large_request ? large_segment : rounded_up(size, small_segment);
-}
-
-/// The next of `divisions` equal steps between two powers of two.
-u64 next_division(u64 bytes, u64 divisions) {
-  if (std::has_single_bit(bytes)) return bytes;
-  const u64 floor = std::bit_floor(bytes);
-  const u64 step = floor / std::bit_floor(divisions);
-  return step == 0 ? floor * 2 : rounded_up(bytes, step);
-}
-
 }  // namespace
 
 u64 AllocatorModel::rounded(u64 bytes) const {
-  if (bytes < min_block) return min_block;
   const int megabyte_class = static_cast<int>(std::bit_width(bytes)) - 21;  // 0: from 1 MiB on
   const int last_class = static_cast<int>(rules_.roundup_divisions.size()) - 1;
-  const u64 divisions = rules_.roundup_divisions[static_cast<std::size_t>(std::clamp(megabyte_class, 0, last_class))];
-  if (divisions > 1 && bytes / divisions >= min_block && bytes > min_block * divisions)
-    return next_division(bytes, divisions);
-  return rounded_up(bytes, min_block);
+  return rounded_request(bytes,
+                         rules_.roundup_divisions[static_cast<std::size_t>(std::clamp(megabyte_class, 0, last_class))]);
 }
 
 bool AllocatorModel::allocate(u32 id, u64 bytes, u64 stream, u32 pool) {

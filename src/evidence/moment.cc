@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "evidence/trace_layout.h"
 
@@ -117,9 +118,9 @@ MemoryMoment find_memory_moment(const DeviceSnapshot& device, const SnapshotFile
   const OpenLives open = find_lives(events, moment);
   std::unordered_map<u64, LiveBlock> live;
   bool lost = false;
-  std::unordered_map<u64, u32> later;  // allocations behind the moment
+  std::unordered_set<u64> later;  // addresses of allocations behind the moment
   for (u32 i = moment.events; i < events.size(); ++i)
-    if (events[i].action == TraceAction::alloc) later[events[i].address] = i;
+    if (events[i].action == TraceAction::alloc) later.insert(events[i].address);
   for (const DeviceBlock& block : device.blocks) {
     if (block.state == BlockState::inactive) continue;
     live[block.address] = {block.address,

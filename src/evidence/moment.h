@@ -46,7 +46,7 @@ struct UnusedBlock {
   bool small = false;
 };
 
-/// A segment, or a mapped range, and its blocks.
+/// A segment, or a mapped range.
 struct MomentSegment {
   u64 address = 0, size = 0, stream = 0;
   PoolName pool;

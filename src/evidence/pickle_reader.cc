@@ -208,14 +208,6 @@ class PickleMachine {
     push({memo_bits_[index], static_cast<ValueTag>(memo_tags_[index])});
   }
 
-  SnapshotValue pop(const char* opcode) {
-    if (stack_.size() <= (marks_.empty() ? 0 : marks_.back()))
-      malformed(fmt::format("the stack is empty at {}", opcode));
-    const SnapshotValue value = stack_.back();
-    stack_.pop_back();
-    return value;
-  }
-
   std::size_t pop_mark(const char* opcode) {
     if (marks_.empty()) malformed(fmt::format("{} without a MARK", opcode));
     const std::size_t mark = marks_.back();

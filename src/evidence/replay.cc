@@ -308,10 +308,8 @@ std::array<std::pair<std::string_view, PlacementRules>, 4> other_settings() {
   expandable.expandable = true;
   split.max_split_size = 128 * MiB;
   roundup.roundup_divisions.fill(4);
-  return {{{"default", {}},
-           {"expandable_segments:True", expandable},
-           {"max_split_size_mb:128", split},
-           {"roundup_power2_divisions:4", roundup}}};
+  return {
+      {{"default", {}}, {what_if::expandable, expandable}, {what_if::max_split, split}, {what_if::roundup, roundup}}};
 }
 
 }  // namespace
@@ -327,10 +325,10 @@ WhatIfs replay_other_settings(const SnapshotFile& file, const DeviceSnapshot& de
   WhatIfs result;
   for (auto [name, other] : other_settings()) {
     other.expandable_private_pools = rules.expandable_private_pools;
-    const auto what_if =
+    const auto tried =
         replay_setting(device, trace.steps, name, other, oom, oom ? own.limit : std::numeric_limits<u64>::max());
-    if (!what_if) return {{}, "the trace is too large for the model"};
-    result.settings.push_back(*what_if);
+    if (!tried) return {{}, "the trace is too large for the model"};
+    result.settings.push_back(*tried);
   }
   return result;
 }

@@ -13,9 +13,15 @@
 
 namespace oomdoctor {
 
+/// The settings that are tried, as PYTORCH_CUDA_ALLOC_CONF has them.
+namespace what_if {
+inline constexpr std::string_view expandable = "expandable_segments:True", max_split = "max_split_size_mb:128",
+                                  roundup = "roundup_power2_divisions:4";
+}
+
 /// The same requests under one setting, with everything else off.
 struct WhatIf {
-  std::string_view setting;  ///< "default", or the text for PYTORCH_CUDA_ALLOC_CONF
+  std::string_view setting;  ///< "default", or one of what_if
   std::optional<bool> fits;  ///< the trace and the failed request succeed; absent without a failed request
   u64 peak_reserved = 0;     ///< the largest sum of all segments, those of a failed try included
 };

@@ -1,6 +1,6 @@
 // The content of a PyTorch allocator snapshot as plain data: the segments and blocks of each device, the trace of its
 // allocator, and the stacks of both. Readers of all forms (pickle, JSON, HTML) fill it, and it is constant afterwards.
-// What the file does not say is absent, never 0.
+// What a later stage must tell from 0 is absent where the file does not say it.
 //
 // A large file has a million events with forty frames each, but only some thousand different stacks. So a stack is a
 // number, and an event is 48 bytes.
@@ -12,7 +12,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/bytes.h"
@@ -50,7 +49,6 @@ class StackTable {
   const StackFrame& frame(u32 id) const { return frames_[id]; }
   /// The ids of the frames, innermost first; empty for no_stack.
   std::span<const u32> stack(StackId id) const;
-  std::size_t texts() const { return texts_.size(); }
   std::size_t frames() const { return frames_.size(); }
   std::size_t stacks() const { return ends_.size(); }
 

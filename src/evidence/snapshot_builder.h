@@ -149,7 +149,6 @@ class SnapshotBuilder {
   std::vector<std::vector<SnapshotValue>> members_;
   std::vector<u32> scratch_;
   AllocatorSettings settings_;
-  std::optional<bool> overflowed_;
   SnapshotValue overflow_value_;
   std::vector<PoolName> pools_;
   std::map<PoolName, u32> pool_ids_;

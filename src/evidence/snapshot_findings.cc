@@ -5,11 +5,11 @@
 #include <set>
 #include <string>
 
+#include "evidence/allocator_sizes.h"
 #include "evidence/code_lines.h"
 #include "evidence/moment.h"
 #include "evidence/replay.h"
 #include "evidence/step_growth.h"
-#include "evidence/trace_layout.h"
 
 namespace oomdoctor {
 namespace {
@@ -64,7 +64,7 @@ class DeviceAnalysis {
   /// The list of free blocks that the request may take. Releases before 2.12 do not record its pool.
   ListName list_of_request() const {
     return {request_->stream, request_->pool == TraceEvent::no_pool ? PoolName{} : file_.pools[request_->pool],
-            request_->size <= largest_small_request};
+            request_->size <= allocator_sizes::small_size};
   }
 
   bool is_traced() const { return moment_.history == TraceHistory::cut || moment_.history == TraceHistory::full; }
@@ -143,7 +143,7 @@ class DeviceAnalysis {
     const AllocatorSettings settings = file_.settings.value_or(AllocatorSettings{});
     u64 used = 0;
     for (const LiveBlock& block : moment_.live)
-      if (!block.pending) add_to(used, rounded_request(block.requested, settings));
+      if (!block.pending) add_to(used, allocator_sizes::rounded_request(block.requested, settings));
     const u64 left = moment_.reserved > used ? moment_.reserved - used : 0;
     return request_->size > left && request_->size - left > *request_->device_free();
   }
@@ -271,7 +271,7 @@ class DeviceAnalysis {
     refused.event = *moment_.oom;
     if (event.time_us != TraceEvent::no_time) refused.time = static_cast<double>(event.time_us) / 1e6;
     refused.size = signed_bytes(event.size);
-    refused.segment = signed_bytes(segment_of_request(event.size));
+    refused.segment = signed_bytes(allocator_sizes::segment_size(event.size));
     if (const auto free = event.device_free()) refused.device_free = signed_bytes(*free);
     refused.frames = lines_.python_frames(event.stack);
     const unsigned traits = lines_.traits(event.stack);

@@ -8,18 +8,23 @@
 namespace oomdoctor {
 namespace {
 
-/// What the search for steps and growth goes by.
+/// What the search for steps and growth goes by. A leak that is missed is a gap, a loop that is called a leak a false
+/// verdict: so each limit asks for more than the look-alike beside it shows.
 struct GrowthLimits {
-  std::size_t least_steps = 4;    ///< whole ones; fewer show no rule
-  std::size_t least_before = 3;   ///< whole steps, to compare the last one with
-  std::size_t least_growths = 3;  ///< steps in which a line grew
-  double same_gap = 0.1;          ///< two gaps between requests are alike if they differ by no more
-  double regular_gaps = 0.6;      ///< of the gaps of a request that marks steps: alike
-  double least_coverage = 0.3;    ///< of the trace by such gaps
+  std::size_t least_steps =
+      4;  ///< whole ones: the first makes states and caches, and two differences may be equal by chance
+  std::size_t least_before = 3;  ///< whole steps, to compare the last one with: one of them may be the warm-up
+  std::size_t least_growths =
+      3;  ///< steps in which a line grew: the layers of one pass, or two buffers, grow once or twice
+  double same_gap =
+      0.1;  ///< two gaps between requests are alike if they differ by no more; inputs of one length vary less
+  double regular_gaps =
+      0.6;  ///< of the gaps of a request that marks steps: alike. Evaluations and saves lie between the others
+  double least_coverage = 0.3;    ///< of the trace by such gaps: a loop of the set-up is shorter
   double continued = 0.5;         ///< growth of the second half by that of the first: less is a sign of an end
   double turned_over = 0.25;      ///< bytes freed by bytes kept: more is a buffer
   double kept_of_drawdown = 0.7;  ///< a step frees far more than it keeps; a layer of one pass does not
-  std::size_t longest_pause = 3;  ///< gaps between two growths by the usual one
+  std::size_t longest_pause = 3;  ///< gaps between two growths by the usual one: a leak of each second or third batch
   double longest_tail = 3;        ///< behind the last beginning, by the usual gap: else the steps had ended before
   double early = 0.35;            ///< the growth of lines whose frees are unknown begins in this part of the trace
 };

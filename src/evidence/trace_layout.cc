@@ -4,11 +4,12 @@
 #include <bit>
 #include <map>
 
+#include "evidence/allocator_sizes.h"
+
 namespace oomdoctor {
 namespace {
 
-constexpr u64 rounding = 512, small_segment = u64{2} << 20, large_segment = u64{20} << 20,
-              least_of_own = u64{10} << 20;  // c10/cuda/CUDACachingAllocator.cpp: kMinBlockSize, kSmallBuffer, …
+using namespace allocator_sizes;
 
 /// Follows the events. Throws nothing: false once an event contradicts the state.
 class LayoutWalk {
@@ -100,7 +101,7 @@ class LayoutWalk {
     bool small = event.size == small_segment;
     for (u32 next = index + 1; next < device_.events.size() && next <= index + 4; ++next)
       if (device_.events[next].action == TraceAction::alloc) {
-        small = rounded_request(device_.events[next].size + padding_, settings_) <= largest_small_request;
+        small = rounded_request(device_.events[next].size + padding_, settings_) <= small_size;
         break;
       }
     const auto next = blocks_.lower_bound(event.address);
@@ -148,8 +149,8 @@ class LayoutWalk {
     const u64 rest = at->second.size - size;
     const BlockList& list = at->second.list;
     const bool splits = list.small || list.expandable
-                            ? rest >= rounding
-                            : rest > largest_small_request && size < settings_.max_split_size.value_or(~u64{0});
+                            ? rest >= min_block
+                            : rest > small_size && size < settings_.max_split_size.value_or(~u64{0});
     if (splits) {
       blocks_[event.address + size] = {rest, at->second.segment, list, false};
       at->second.size = size;
@@ -189,31 +190,6 @@ class LayoutWalk {
   u64 padding_;
   Blocks blocks_;
 };
-
-}  // namespace
-
-u64 rounded_request(u64 request, const AllocatorSettings& settings) {
-  if (request < rounding) return rounding;
-  if (!settings.roundup_power2_divisions.empty()) {
-    const u64 megabytes = std::clamp<u64>(std::bit_floor(request) >> 20, 1, 32768);
-    const auto found = settings.roundup_power2_divisions.find(megabytes);
-    const u64 divisions = found == settings.roundup_power2_divisions.end() ? 0 : found->second;
-    if (divisions > 1 && request > rounding * divisions) {
-      if (std::has_single_bit(request)) return request;
-      const u64 step = std::bit_floor(request) / std::bit_floor(divisions);
-      return (request + step - 1) / step * step;
-    }
-  }
-  return (request + rounding - 1) / rounding * rounding;
-}
-
-u64 segment_of_request(u64 rounded) {
-  if (rounded <= largest_small_request) return small_segment;
-  if (rounded < least_of_own) return large_segment;
-  return (rounded + small_segment - 1) / small_segment * small_segment;
-}
-
-namespace {
 
 bool follow_with_padding(u64 padding, const DeviceSnapshot& device, const SnapshotFile& file, MemoryMoment& moment) {
   LayoutWalk walk(device, file, padding);

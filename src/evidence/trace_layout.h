@@ -11,11 +11,4 @@ namespace oomdoctor {
 /// does not lead to the blocks of the file.
 void follow_layout(const DeviceSnapshot& device, const SnapshotFile& file, MemoryMoment& moment);
 
-/// The size of the block that the allocator makes of a request.
-u64 rounded_request(u64 request, const AllocatorSettings& settings);
-/// What it asks the driver for when no block fits; logs print this size.
-u64 segment_of_request(u64 rounded);
-/// Up to this rounded size a request is served by the small pool.
-inline constexpr u64 largest_small_request = u64{1} << 20;
-
 }  // namespace oomdoctor

@@ -46,7 +46,7 @@ bool is_independent_of_step(const Facts& facts) {
   const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
   const bool alone =
       facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
-  const bool cached = facts.number("snapshot.cache_share").value_or(0) >= 0.5;  // it holds the majority
+  const bool cached = facts.number("snapshot.cache_share").value_or(0) >= majority;
   return taken || alone || cached || facts.find("settings.block_limit") != nullptr ||
          facts.is_true("settings.unified_memory");
 }
@@ -135,13 +135,14 @@ void advice_facts(Facts& facts) {
   if (const auto process = get("oom.process"); facts.is_true("account.unmapped_pool") && process) allocated = process;
   if (const auto request = get("oom.request"); in_step && allocated && request) {
     // A snapshot shows what else does not depend on the batch of a step.
-    const double kept = get("snapshot.live").value_or(0) *
-                        (get("snapshot.states_share").value_or(0) + get("snapshot.cache_share").value_or(0));
+    const double live = get("snapshot.live").value_or(0), asked = get("snapshot.request").value_or(0);
+    const double kept =
+        live * get("snapshot.states_share").value_or(0) + (live + asked) * get("snapshot.cache_share").value_or(0);
     const double fixed = std::max(kept, get("settings.parameters").value_or(0) * min_weight_bytes) +
                          get("settings.data_arrays").value_or(0);
     if (*allocated + *request > fixed)
       set("advice.activations_most", *allocated + *request - fixed,
-          {"oom.allocated", "oom.request", "settings.data_arrays"});
+          {"oom.allocated", "oom.request", "settings.data_arrays", "snapshot.states_share"});
   }
   const auto activations = get("advice.activations"), max_activations = get("advice.activations_most");
   if (const auto batch = get("settings.batch_size"); batch && *batch >= 2) {

@@ -53,7 +53,9 @@ constexpr Formula formulas[] = {
      "weights + gradients + moments of the optimizer, in 16 bits where the log does not say fp32"},
     {"advice.activations", "allocated + request − static"},
     {"advice.activations_most",
-     "allocated + request − half a byte × parameters − arrays of data, where they are known"},
+     "allocated + request − half a byte × parameters, or the states and caches of a snapshot − arrays of data, where "
+     "they "
+     "are known"},
     {"advice.static", "last value of tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
     {"advice.scores", "the request; for XLA, the largest buffer of its plan"},

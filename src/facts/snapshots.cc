@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <array>
 
+#include "evidence/replay.h"
 #include "facts/analysis.h"
 
 namespace oomdoctor {
 namespace {
 
-/// A growth that matters: below, a run of any length may keep it.
-constexpr double least_growth = 0.01;  // of the reserved memory, within the trace
+/// Growth of a run that goes on, as a share of the reserved memory within the trace. A trace covers minutes of a run:
+/// at a hundredth in that time the card is full within hours; below, counters and buffers of a loop look alike.
+constexpr double least_growth = 0.01;
 
 const MemorySnapshot* find_snapshot(const ScanResult& scan, std::optional<std::size_t> primary) {
   if (primary) {
@@ -20,9 +22,10 @@ const MemorySnapshot* find_snapshot(const ScanResult& scan, std::optional<std::s
     });
     return found == scan.snapshots.end() ? nullptr : &*found;
   }
-  const auto most = std::max_element(scan.snapshots.begin(), scan.snapshots.end(),
-                                     [](const auto& a, const auto& b) { return a.grown_bytes < b.grown_bytes; });
-  return most == scan.snapshots.end() || most->grown_bytes == 0 ? nullptr : &*most;
+  const auto most = std::max_element(scan.snapshots.begin(), scan.snapshots.end(), [](const auto& a, const auto& b) {
+    return fastest_growth(a.report) < fastest_growth(b.report);
+  });
+  return most == scan.snapshots.end() || fastest_growth(most->report) == 0 ? nullptr : &*most;
 }
 
 std::string place_text(const CodeLine& at) {
@@ -37,7 +40,12 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
   const ReportSnapshot& report = snapshot->report;
   Evidence at;
   at.span.source = snapshot->source;
-  if (snapshot->refused) at.span.event = snapshot->refused->event;
+  if (snapshot->refused)
+    at.span.event = snapshot->refused->event;
+  else if (report.events > 0)
+    at.span.event = report.events - 1;
+  else
+    at.span.offset = 0;  // the whole file
   const std::vector<Evidence> here{at};
   const auto set_share = [&](std::string_view name, double share) { facts.set(name, Value{Number{share, 0}}, here); };
   const auto set_bytes = [&](std::string_view name, std::optional<i64> bytes) {
@@ -51,20 +59,11 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
     if (!report.growth->empty()) {
       const ReportGrowth& line = report.growth->front();
       facts.set("snapshot.growth_line", Value{place_text(line.at)}, here);
-      set_bytes("snapshot.growth_rate", line.bytes_per_step);
       facts.set("snapshot.growth",
                 Value{fmt::format("{} keeps {} more {}", place_text(line.at), bytes_text(line.bytes_per_step),
                                   line.unit == "step" ? "each step" : "than in the snapshot before")},
                 here);
       if (!primary && share >= least_growth) facts.set("run.at_risk", Value{true}, here);
-    }
-  }
-  if (!report.holders.empty()) {
-    const auto holder = std::find_if(report.holders.begin(), report.holders.end(),
-                                     [](const auto& one) { return one.at.file.has_value(); });
-    if (holder != report.holders.end()) {
-      facts.set("snapshot.holder", Value{place_text(holder->at)}, here);
-      set_bytes("snapshot.holder_bytes", holder->live_bytes);
     }
   }
   set_bytes("snapshot.live", report.live_bytes);
@@ -74,8 +73,6 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
   set_bytes("snapshot.request", report.request_bytes);
   set_bytes("snapshot.device_free", report.device_free_bytes);
   set_bytes("snapshot.largest_free", report.largest_free_bytes);
-  set_bytes("snapshot.pending", report.pending_bytes);
-  set_bytes("snapshot.free", report.free_cached_bytes);
   if (report.free_cached_bytes) {
     set_bytes("snapshot.usable", snapshot->usable_bytes);
     set_share("snapshot.usable_share", static_cast<double>(snapshot->usable_bytes) / reserved);
@@ -87,19 +84,15 @@ void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary, 
   set_share("snapshot.request_share", snapshot->shares.request);
   if (snapshot->step_ratio) set_share("snapshot.step_ratio", *snapshot->step_ratio);
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> replays{
-      {{"expandable_segments:True", "snapshot.expandable_fits"},
-       {"max_split_size_mb:128", "snapshot.max_split_fits"},
-       {"roundup_power2_divisions:4", "snapshot.roundup_fits"}}};
+      {{what_if::expandable, "snapshot.expandable_fits"},
+       {what_if::max_split, "snapshot.max_split_fits"},
+       {what_if::roundup, "snapshot.roundup_fits"}}};
   for (const ReportWhatIf& one : report.what_if)
     for (const auto& [setting, name] : replays)
       if (one.setting == setting && one.fits) facts.set(name, Value{*one.fits}, here);
   facts.set("snapshot.loads", Value{snapshot->refused->in_load}, here);
   facts.set("snapshot.makes_states", Value{snapshot->refused->in_optimizer_init}, here);
   facts.set("snapshot.loads_checkpoint", Value{snapshot->refused->loads_checkpoint}, here);
-  if (!report.pinners.empty()) {
-    facts.set("snapshot.pinner", Value{place_text(report.pinners.front().at)}, here);
-    set_bytes("snapshot.stranded", report.pinners.front().stranded_bytes);
-  }
 }
 
 }  // namespace oomdoctor

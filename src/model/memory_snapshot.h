@@ -1,5 +1,6 @@
 // What an allocator snapshot shows of one device, and what other stages need to join it with logs and other snapshots.
-// Bounded: a snapshot of a gigabyte becomes some kilobytes when it is read.
+// A snapshot of a gigabyte becomes a row for each line of code that holds memory; without a trace, also its live
+// blocks.
 #pragma once
 
 #include <optional>
@@ -27,9 +28,9 @@ struct RefusedRequest {
   bool handled = false;  ///< the program continued
 };
 
-/// Shares of the live bytes and the refused request, which fill the card, from 0 to 1.
+/// Shares of the live bytes and the refused request together, from 0 to 1.
 struct SnapshotShares {
-  double states = 0;      ///< parameters, gradients, optimizer states
+  double states = 0;      ///< parameters, gradients, optimizer states: of the live bytes alone
   double cache = 0;       ///< key-value cache
   double evaluation = 0;  ///< requested below a function that evaluates
   double logits = 0;      ///< requested by the loss or for the logits
@@ -49,16 +50,24 @@ struct MemorySnapshot {
   ReportSnapshot report;
   std::optional<RefusedRequest> refused;
   SnapshotShares shares;
-  i64 usable_bytes = 0;              ///< free blocks of the list of the refused request
-  i64 private_bytes = 0;             ///< free blocks of all pools but the default one
-  i64 grown_bytes = 0;               ///< live bytes of the lines that grow
+  i64 usable_bytes = 0;   ///< free blocks of the list of the refused request
+  i64 private_bytes = 0;  ///< free blocks of all pools but the default one
+  i64 grown_bytes =
+      0;  ///< live bytes of the lines that grow; without a trace, what they gained since the snapshot before
   bool grows_in_evaluation = false;  ///< most of them were requested below a function that evaluates
-  std::optional<double> step_ratio;  ///< requested bytes of the last step by the median of the earlier ones
-  std::optional<double> time;        ///< of its last event, seconds since 1970
-  std::vector<KeptBlock> blocks;     ///< only if there is no trace
+  std::optional<double>
+      step_ratio;              ///< requested bytes of the last step by the mean of the same lines in the earlier ones
+  std::optional<double> time;  ///< of its last event, seconds since 1970
+  std::vector<KeptBlock> blocks;  ///< only if there is no trace
   // Set when all inputs are together: indices into ScanResult::incidents.
   std::optional<std::size_t> joined;  ///< the failure that a log prints
   std::optional<std::size_t> own;     ///< the failure that only the snapshot shows
 };
+
+/// What the line that grows fastest keeps, each step or since the snapshot before; 0 if no line grows. The snapshot of
+/// a report without a failure is the one with the most.
+inline i64 fastest_growth(const ReportSnapshot& of) {
+  return of.growth && !of.growth->empty() ? of.growth->front().bytes_per_step : 0;
+}
 
 }  // namespace oomdoctor

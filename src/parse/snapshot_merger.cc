@@ -36,26 +36,21 @@ bool is_same_failure(const MemorySnapshot& snapshot, const Incident& incident) {
 Bytes exact(i64 bytes) { return {bytes, 0}; }
 
 std::vector<ReportGrowth> growth_between(const MemorySnapshot& before, const MemorySnapshot& after) {
-  struct LineChange {
-    i64 bytes = 0, blocks = 0, kept = 0, earlier = 0;
-  };
-  std::vector<LineChange> lines(after.report.holders.size());
+  std::vector<i64> kept_blocks(after.report.holders.size());  // by holder
   for (const KeptBlock& block : after.blocks) {
-    LineChange& line = lines[block.holder];
-    line.bytes += static_cast<i64>(block.size), ++line.blocks;
     const auto same = std::lower_bound(before.blocks.begin(), before.blocks.end(), block,
                                        [](const auto& a, const auto& b) { return a.address < b.address; });
     const bool kept = same != before.blocks.end() && same->address == block.address && same->size == block.size &&
                       before.report.holders[same->holder].at == after.report.holders[block.holder].at;
-    line.kept += kept;
+    kept_blocks[block.holder] += kept;
   }
   std::vector<ReportGrowth> growth;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
+  for (std::size_t i = 0; i < kept_blocks.size(); ++i) {
     const ReportHolder& now = after.report.holders[i];
     const auto then = std::find_if(before.report.holders.begin(), before.report.holders.end(),
                                    [&](const ReportHolder& one) { return one.at == now.at; });
     if (!now.at.file || then == before.report.holders.end()) continue;
-    if (lines[i].kept != then->blocks || now.blocks <= then->blocks || now.live_bytes <= then->live_bytes) continue;
+    if (kept_blocks[i] != then->blocks || now.blocks <= then->blocks || now.live_bytes <= then->live_bytes) continue;
     growth.push_back(
         {now.at, now.live_bytes - then->live_bytes, static_cast<double>(now.blocks - then->blocks), {}, "snapshot"});
   }

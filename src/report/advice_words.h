@@ -21,10 +21,10 @@ bool has_cause(const Verdict& verdict);
 std::string cause_name(const Verdict& verdict);
 /// The failures that the program caught, listed or not.
 std::int64_t count_caught(const Report& report);
-/// Whether the program caught the failure and the report offers no fix.
 /// True if the last run ended for another reason than memory, and the failures, the cause and the fixes are those of an
 /// earlier run.
 bool is_about_earlier_run(const Report& report);
+/// Whether the program caught the failure and the report offers no fix.
 bool is_nothing_to_fix(const Report& report);
 /// The first words of a cause's title, up to ':' or '(': "Step too large for the GPU" of "Step too large for the GPU
 /// (batch, sequence or image size)".

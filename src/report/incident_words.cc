@@ -205,7 +205,7 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts) {
     return fmt::format("{} requested, {} of {} free", text(*oom.request), text(*oom.free), text(*oom.capacity));
   // XLA's compiler adds up what a whole program needs, before anything is requested.
   const auto excess = facts.number("settings.plan_excess");
-  if (oom.request && oom.limit && oom.agent == Agent::xla)
+  if (oom.request && oom.limit && oom.agent == Agent::xla && !oom.has(OomTrait::on_chip))
     return fmt::format("the program needs {} of {}{}", text(*oom.request), text(*oom.limit),
                        excess ? fmt::format(", {} too much", bytes_text(whole_number(*excess))) : "");
   if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));

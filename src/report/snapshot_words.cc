@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/bytes.h"
+#include "model/memory_snapshot.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -53,7 +54,8 @@ std::string failure_words(const ReportSnapshot& of) {
 
 std::string what_if_words(const ReportSnapshot& of) {
   std::vector<std::string> fits, fails;
-  for (const ReportWhatIf& one : of.what_if) (one.fits.value_or(false) ? fits : fails).push_back(one.setting);
+  for (const ReportWhatIf& one : of.what_if)
+    if (one.fits) (*one.fits ? fits : fails).push_back(one.setting);
   if (fits.empty()) return "the request fits with none of " + fmt::format("{}", fmt::join(fails, ", "));
   std::string text = "the request fits with " + fmt::format("{}", fmt::join(fits, ", "));
   if (!fails.empty()) text += "; not with " + fmt::format("{}", fmt::join(fails, ", "));
@@ -69,7 +71,7 @@ const ReportSnapshot* main_snapshot(const Report& report) {
     if (report.verdict.incident &&
         (one.own_incident == report.verdict.incident || one.joined_incident == report.verdict.incident))
       return &one;
-    if (grows == nullptr && one.growth && !one.growth->empty()) grows = &one;
+    if (fastest_growth(one) > (grows != nullptr ? fastest_growth(*grows) : 0)) grows = &one;
   }
   return grows != nullptr ? grows : first;
 }

@@ -1,5 +1,5 @@
 // A compressed input as its unpacked text. It reads one stream after the other, as logrotate, pigz, bgzip and pzstd
-// write them and as `cat a.gz b.gz` joins them. Memory is fixed for any archive. A damaged archive is read up to the
+// write them and as `cat a.gz b.gz` joins them. Memory is bounded for any archive. A damaged archive is read up to the
 // damage, with a message. An archive inside an archive is not unpacked.
 #pragma once
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -235,8 +234,7 @@ std::size_t MemberReader::read(char* to, std::size_t n) {
   std::size_t made = 0;
   while (made < n) {
     if (rest_.empty() && (ended_ || !refill())) break;
-    const std::size_t piece = std::min(rest_.size(), n - made);
-    std::memcpy(to + made, rest_.data(), piece);
+    const std::size_t piece = rest_.copy(to + made, n - made);
     rest_.remove_prefix(piece);
     made += piece;
   }

@@ -113,13 +113,8 @@ class SimulatedAllocator {
     if (std::find(abandoned_.begin(), abandoned_.end(), pool) == abandoned_.end()) abandoned_.push_back(pool);
   }
 
-  u64 reserved() const { return reserved_; }
   u64 peak() const { return peak_; }
   const std::vector<SimulatedCall>& calls() const { return calls_; }
-  const std::vector<TraceEvent>& events() const { return events_; }
-
-  /// The address of a live allocation.
-  u64 address_of(std::size_t id) const { return found(id).address; }
 
   /// `names_pools`: events name their pool, as from torch 2.12 on.
   SnapshotFile snapshot(bool names_pools = false) const {
