@@ -39,6 +39,7 @@ class FormatRegistry::BlockMapping {
 
   bool read_by_template(std::size_t begin, std::size_t end);
   void search_to(std::size_t end);
+  std::size_t begin_after(std::size_t place) const;
   std::size_t read_row(Hits ahead);
   void read_line(std::pair<std::size_t, std::size_t> bounds, Hits here);
   void match(Line& line, TemplateCache* memo);
@@ -59,8 +60,8 @@ class FormatRegistry::BlockMapping {
   std::set<std::pair<const CompiledFormat*, std::pair<i64, std::size_t>>> seen_;
 };
 
-/// While a table is open, any line may be its row. A line that needs cleaning is not in the text as its template has
-/// it.
+/// While a table is open, any line may be its row: the rows are read without a search for anchors, and then some lines
+/// after the first that is none are searched. A line that needs cleaning is not in the text as its template has it.
 i64 FormatRegistry::BlockMapping::read() {
   for (std::size_t at = unread_; at < end_ && !rows_.is_open() && window_.clean();) {
     const std::size_t stop = window_.end_of_line(at), next = window_.begin_after(stop);
@@ -70,9 +71,17 @@ i64 FormatRegistry::BlockMapping::read() {
       search_to(next);
     at = next;
   }
-  search_to(end_);
+  while (unread_ < end_) {
+    if (rows_.is_open() && window_.clean()) unread_ = rows_.read_all(unread_);
+    search_to(rows_.is_open() ? begin_after(unread_ + most_unread) : end_);
+  }
   if (rows_.is_open()) rows_.read_to(end_);
   return number_at(end_) - 1;
+}
+
+/// The begin of the next line at or after `place`, or the end of the block.
+std::size_t FormatRegistry::BlockMapping::begin_after(std::size_t place) const {
+  return place < end_ ? std::min(window_.begin_after(window_.end_of_line(place)), end_) : end_;
 }
 
 /// False if the line has to be searched. The lines before it are read first, and may change which templates are known.

@@ -357,6 +357,7 @@ SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore&
   } else {
     format.name = read_name(table, texts);
     format.anchor = read_anchor(table, texts);
+    format.second_anchor = texts.keep(table.text("second_anchor"));
     format.regex = texts.keep(table.text("regex"));
     if (!format.regex.empty()) check_regex(table, format.regex);
     if (format.regex.empty() && !table.has("value"))
@@ -370,7 +371,8 @@ SettingFormat read_setting(TomlTable& table, std::string_view family, TextStore&
   format.example = texts.keep(table.need_text("example"));
   table.has("expect");  // check_example() reads it
   table.finish(
-      "a setting has key and type, or name, anchor, regex, type, unit and source; and sets, value, example and expect");
+      "a setting has key and type, or name, anchor, second_anchor, regex, type, unit and source; and sets, value, "
+      "example and expect");
   check_example(table, format, need);
   return format;
 }

@@ -31,6 +31,12 @@ void RowWalk::read_to(std::size_t place) {
   }
 }
 
+std::size_t RowWalk::read_all(std::size_t place) {
+  read_to(place);
+  while (at_ < end_ && stop_ - at_ < Window::max_row && read()) pass();
+  return std::min(at_, end_);
+}
+
 bool RowWalk::read() {
   if (!rows_->read(line_.text)) return false;
   if (run_ == nullptr || out_.all.back().rows != run_) begin_run();

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "catch.h"
 #include "scans.h"
 #include "text_forms.h"
@@ -191,6 +193,31 @@ TEST_CASE("colours and runs of NUL bytes change nothing", "[scanner]") {
   }
   CHECK(words_of(scan_text(coloured)) == words_of(expected));
   CHECK(words_of(scan_text(std::string(4096, '\0') + text)) == words_of(expected));
+}
+
+/// Rows are read without a search for anchors; what stands between them, and a header that comes again, is found all
+/// the same. Here the rows themselves contain an anchor: the name of the GPU.
+TEST_CASE("a failure and a new header between the rows of a table are found", "[scanner]") {
+  const std::string columns = "timestamp, name, index, memory.used [MiB], memory.total [MiB]\n";
+  const std::string others = "timestamp, index, name, memory.total [MiB], memory.used [MiB]\n";
+  std::string text = columns;
+  i64 seconds = 0;
+  const auto clock = [&] { return fmt::format("2025/03/01 10:{:02}:{:02}.000", seconds / 60, seconds % 60); };
+  for (; seconds < 700; ++seconds) text += clock() + ", NVIDIA A100-SXM4-80GB, 0, 41000 MiB, 81920 MiB\n";
+  text += torch_message() + "\n";
+  for (; seconds < 1400; ++seconds) text += clock() + ", NVIDIA A100-SXM4-80GB, 0, 41000 MiB, 81920 MiB\n";
+  text += others;
+  for (; seconds < 1500; ++seconds) text += clock() + ", 0, NVIDIA A100-SXM4-80GB, 81920 MiB, 41000 MiB\n";
+
+  const ScanResult found = scan_text(text);
+  REQUIRE(found.incidents.size() == 1);
+  CHECK(found.incidents[0].evidence.span.first_line == 702);
+  CHECK(found.incidents[0].oom.request->count == 2 * GiB);
+  REQUIRE(found.series.size() == 1);
+  CHECK(found.series[0].n == 1500);
+  CHECK(found.series[0].max_value == 41000.0 * MiB);
+  CHECK(found.series[0].min_value == 41000.0 * MiB);
+  CHECK(found.inputs[0].lines == 1503);
 }
 
 TEST_CASE("each source has its own line numbers", "[scanner]") {
