@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "render/chart.h"
 #include "render/terminal_sections.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
@@ -90,6 +91,14 @@ void add_full_fix(Page& page, const ReportFix& fix, std::size_t number) {
   if (!fix.verify.empty()) page.text("    " + page.paint.dim("Fixed when: "), plain_line(fix.verify));
 }
 
+/// One line for each cause that is possible: "  41% ████▏      Fragmentation".
+void add_candidates(Page& page, const Report& report) {
+  constexpr int cells = 10;  // one for 10%
+  for (const ReportCause* cause : candidate_causes(report))
+    page.text(fmt::format(" {:>4} {} ", percent_text(cause->probability), pad(bar(cause->probability, cells), cells)),
+              plain_line(short_cause_name(*cause)));
+}
+
 void add_question(Page& page, const Question& question) {
   page.text(" To narrow it down: ", plain_line(question.text) + (question.command.empty() ? "." : ":"), 4);
   if (!question.command.empty()) page.lines(command_rows(page, question.command, command_indent));
@@ -150,9 +159,13 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const Verdict& verdict = report.verdict;
   if (is_all_clear(report)) return add_all_clear(page, report, view.quiet);
   // Without the details above, print the headline: it also has the numbers and the location.
+  const bool unclear =
+      !view.quiet && verdict.cause == "undetermined" && !report.causes.empty() && !is_nothing_to_fix(report);
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
-  page.text("", paint_outcome(page, verdict.outcome) + "  " + page.paint.bold(plain_line(conclusion)));
+  page.text("", paint_outcome(page, verdict.outcome) + "  " +
+                    page.paint.bold(plain_line(unclear ? caught_words(report) + "Cause unclear" : conclusion)));
   if (view.quiet) return;
+  if (unclear) add_candidates(page, report);
   if (is_about_earlier_run(report) && !report.fixes.empty()) page.text(" ", "For the earlier run:");
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
   if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)

@@ -26,7 +26,6 @@ constexpr std::size_t max_reasons = 2;     ///< of the first cause
 constexpr std::size_t max_circumstances = 2;
 constexpr std::size_t max_notes = 2;  ///< errors and warnings
 constexpr std::size_t max_lost = 4;
-constexpr double min_candidate = 0.1;  ///< minimum probability of a second cause whose reason is printed
 
 /// Failures that are no consequence of an earlier one.
 std::vector<const ReportIncident*> root_incidents(const Report& report) {
@@ -48,6 +47,13 @@ std::string where_words(const Report& report, const ReportIncident& of) {
   return short_location(report, of.location) + (who.empty() ? "" : "; " + who);
 }
 
+/// The id that `oomdoctor explain` takes, as a compiler prints the number of an error: "[leak]"; "[oom]" while the
+/// cause is unclear.
+std::string cause_label(const Report& report) {
+  if (report.verdict.cause.empty() || is_nothing_to_fix(report)) return "";
+  return has_cause(report.verdict) ? "[" + plain_line(report.verdict.cause) + "]" : "[oom]";
+}
+
 /// The file name with its folder.
 std::string short_file(const std::string& file) {
   const auto name = file.rfind('/');
@@ -55,13 +61,18 @@ std::string short_file(const std::string& file) {
   return folder == std::string::npos ? file : file.substr(folder + 1);
 }
 
-/// The user's frame nearest to the failure, where a change is possible: "project/model.py:74 in forward: return
-/// self.down(x)".
+/// The user's frame nearest to the failure, where a change is possible: "project/model.py:74 in forward".
 std::string frame_text(const Page& page, const ReportFrame& frame) {
   std::string text = place_words(frame, clip_front(plain_line(short_file(frame.file)), page.width() / 2));
   if (!frame.function.empty()) text += " in " + plain_line(frame.function);
-  if (!frame.code.empty()) text += ": " + page.paint.bold(plain_line(code_words(frame)));
   return text;
+}
+
+/// Its line of code, with the number in the gutter: "   74 | return self.down(x)".
+void add_code(Page& page, const ReportFrame& frame) {
+  if (frame.code.empty()) return;
+  const std::string number = frame.line > 0 ? std::to_string(frame.line) : "";
+  page.text(page.paint.dim(fmt::format("{:>5} | ", number)), page.paint.bold(plain_line(code_words(frame))));
 }
 
 /// The request, and its location in the user's code. Without both, the cited line.
@@ -80,6 +91,7 @@ void add_request(Page& page, const ReportIncident& of) {
   const auto& place = of.frame ? of.frame : of.ask_frame;
   if (place) parts.push_back(frame_text(page, *place));
   if (!parts.empty()) page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
+  if (place) add_code(page, *place);
   const bool has_numbers = of.account || !of.numbers.empty() || of.requested_bytes;
   if ((has_numbers && !parts.empty()) || of.location.excerpt.empty()) return;
   const MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence
@@ -135,13 +147,13 @@ void add_failures(Page& page, const Report& report) {
   const ReportIncident& main = shown_incident(report, roots);
   const bool earlier = is_about_earlier_run(report);
   if (earlier) page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
-  const std::string word = earlier        ? page.paint.warning("earlier: ")
-                           : main.handled ? page.paint.warning("warning: ")
-                                          : page.paint.error("error: ");
-  page.text(
-      "",
-      word + page.paint.bold(plain_line(incident_title(main))) + "  (" + plain_line(where_words(report, main)) + ")",
-      2);
+  const std::string word = earlier ? "earlier" : main.handled ? "warning" : "error";
+  const std::string label = word + cause_label(report) + ": ", clause = cause_clause(report);
+  page.text("",
+            (word == "error" ? page.paint.error(label) : page.paint.warning(label)) +
+                page.paint.bold(plain_line(incident_title(main) + (clause.empty() ? "" : ": " + clause))),
+            2);
+  page.text(page.paint.dim(" --> "), plain_line(where_words(report, main)));
   add_request(page, main);
   for (const std::string& words : following_words(report, main, 2)) page.text("  ", plain_line(words));
   add_further(page, report, roots, main);
@@ -308,7 +320,7 @@ std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<
   return reasons;
 }
 
-/// The reasons for the first cause. If the cause is unclear, one reason for each of the two most probable ones.
+/// The reasons for the first cause. If the cause is unclear, one reason for each of the most probable ones.
 void add_why(Page& page, const Report& report) {
   if (report.causes.empty() || report.verdict.cause.empty()) return;
   const auto printed = find_numbers(page.str());
@@ -319,9 +331,8 @@ void add_why(Page& page, const Report& report) {
     return;
   }
   std::set<std::string> shown;
-  for (std::size_t i = 0; i < std::min<std::size_t>(report.causes.size(), 2); ++i) {
-    const ReportCause& cause = report.causes[i];
-    if (cause.probability < min_candidate) break;
+  for (const ReportCause* candidate : candidate_causes(report)) {
+    const ReportCause& cause = *candidate;
     // A reason that both causes share does not distinguish them.
     const auto own = std::find_if(cause.because.begin(), cause.because.end(),
                                   [&](const Reason& because) { return shown.insert(because.text).second; });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "growth/growth_limits.h"
 #include "model/scan_result.h"
@@ -37,6 +38,15 @@ std::vector<std::string> cost_parts(const ReportFix& fix) {
   parts.emplace_back(cost_text(fix.cost));
   if (fix.risk > 0) parts.emplace_back(risk_text(fix.risk));
   return parts;
+}
+
+/// The text with its first letter in lower case, as in the middle of a sentence; a first word that is more than a plain
+/// word ("KV", "DataLoader", "Ray's") stays.
+std::string uncapitalised(std::string text) {
+  const std::size_t end = std::min(text.find_first_of(" :,("), text.size());
+  if (end > 1 && std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(end), is_lower))
+    text[0] = lower(text[0]);
+  return text;
 }
 
 template <std::size_t n>
@@ -91,12 +101,34 @@ std::string short_cause_name(const ReportCause& cause) {
   return name.substr(0, std::min({name.find(':'), name.find(" ("), name.size()}));
 }
 
+std::string caught_words(const Report& report) {
+  const std::int64_t caught = report.verdict.outcome == Outcome::handled_oom ? count_caught(report) : 0;
+  return caught > 1 ? fmt::format("{} OOMs caught. ", caught) : "";
+}
+
+std::string cause_clause(const Report& report) {
+  const Verdict& verdict = report.verdict;
+  if (verdict.cause.empty() || is_nothing_to_fix(report)) return {};
+  if (verdict.cause == "undetermined" || report.causes.empty()) return "cause unclear";
+  return fmt::format("{} ({})", uncapitalised(short_cause_name(report.causes.front())),
+                     percent_text(verdict.confidence));
+}
+
+std::vector<const ReportCause*> candidate_causes(const Report& report) {
+  constexpr std::size_t most = 2;        // a third one is often a stranger to the log
+  constexpr double min_candidate = 0.1;  // a guess that nine of ten such logs contradict
+  std::vector<const ReportCause*> candidates;
+  for (const ReportCause& cause : report.causes)
+    if (candidates.empty() || (candidates.size() < most && cause.probability >= min_candidate))
+      candidates.push_back(&cause);
+  return candidates;
+}
+
 std::string conclusion_words(const Report& report) {
   const Verdict& verdict = report.verdict;
   if (is_nothing_to_fix(report)) return nothing_to_fix_words(report);
   if (verdict.cause.empty()) return verdict.headline;
-  const std::int64_t caught = verdict.outcome == Outcome::handled_oom ? count_caught(report) : 0;
-  const std::string count = caught > 1 ? fmt::format("{} OOMs caught. ", caught) : "";
+  const std::string count = caught_words(report);
   if (verdict.cause == "undetermined") {
     if (report.causes.empty()) return count + "Cause unclear: the log shows too little";
     std::string text = fmt::format("{}Cause unclear: {} {}", count, short_cause_name(report.causes[0]),

@@ -29,6 +29,14 @@ bool is_nothing_to_fix(const Report& report);
 /// The first words of a cause's title, up to ':' or '(': "Step too large for the GPU" of "Step too large for the GPU
 /// (batch, sequence or image size)".
 std::string short_cause_name(const ReportCause& cause);
+/// "3 OOMs caught. " before a conclusion about several failures that the program caught; else "".
+std::string caught_words(const Report& report);
+/// The verdict's cause within a sentence, with its confidence: "memory leak (95%)", "cause unclear"; "" without a
+/// cause.
+std::string cause_clause(const Report& report);
+/// The causes to name while the cause is unclear, the most probable first: at most two, and none that is
+/// improbable.
+std::vector<const ReportCause*> candidate_causes(const Report& report);
 /// The cause with its confidence: "Memory leak: each step keeps memory (95%)". If the cause is unclear, the two most
 /// probable causes: "Cause unclear: Fragmentation 40%, Memory leak 20%". Without a cause, the headline.
 std::string conclusion_words(const Report& report);

@@ -195,7 +195,7 @@ TEST_CASE("colours and runs of NUL bytes change nothing", "[scanner]") {
   CHECK(words_of(scan_text(std::string(4096, '\0') + text)) == words_of(expected));
 }
 
-/// Rows are read without a search for anchors; what stands between them, and a header that comes again, is found all
+/// Rows are read without a search for anchors. A line between them, and a header that comes again, must be found all
 /// the same. Here the rows themselves contain an anchor: the name of the GPU.
 TEST_CASE("a failure and a new header between the rows of a table are found", "[scanner]") {
   const std::string columns = "timestamp, name, index, memory.used [MiB], memory.total [MiB]\n";
