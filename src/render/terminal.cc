@@ -221,23 +221,26 @@ namespace {
 
 constexpr int min_width = 40;
 
-/// A line between the details and the verdict. It names what the short report leaves out, unless there is nothing to
-/// separate.
-std::string rule(const Report& report, const RenderOptions& view, int width) {
-  std::string text;
+/// Between the details and the verdict: what the short report leaves out, and how to learn more about the cause; only a
+/// line if there is nothing to separate.
+std::vector<std::string> rule(const Report& report, const RenderOptions& view, int width) {
+  std::string text, explain;
   if (!view.verbose && !(report.incidents.empty() && report.fixes.empty())) {
     const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
     text = "── -v shows the evidence";
     if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");
-    if (has_cause(report.verdict)) {
-      const std::string more = text + "; oomdoctor explain " + plain_line(report.verdict.cause) + " explains the cause";
-      if (count_columns(more) < width) text = more;
-    }
-    text += " ";
+    if (has_cause(report.verdict)) explain = "oomdoctor explain " + plain_line(report.verdict.cause);
   }
+  std::vector<std::string> rows;
+  if (const std::string both = text + "; " + explain; !explain.empty() && count_columns(both) < width)
+    text = both;
+  else if (!explain.empty())
+    rows.push_back("   " + explain);
+  if (!text.empty()) text += " ";
   if (count_columns(text) > width) text.clear();
   for (int i = count_columns(text); i < width; ++i) text += "─";
-  return text;
+  rows.insert(rows.begin(), text);
+  return rows;
 }
 
 }  // namespace
@@ -248,7 +251,7 @@ std::string terminal_text(const Report& report, const RenderOptions& view) {
     const bool verbose = view.verbose || !report.trace.empty() || report.why_not;
     verbose ? terminal::add_evidence(page, report) : terminal::add_brief(page, report);
     if (!page.empty() && !(report.incidents.empty() && report.fixes.empty() && !verbose))
-      page.line(page.paint.dim(rule(report, view, page.width())));
+      for (const std::string& row : rule(report, view, page.width())) page.line(page.paint.dim(row));
   }
   terminal::add_verdict(page, report, view);
   return page.str();
