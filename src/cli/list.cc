@@ -125,6 +125,7 @@ int run_schema(const Arguments& arguments) {
   print(of == "partial"         ? partial_schema()
         : of == "jsonl"         ? jsonl_schema()
         : of == "comparison"    ? comparison_schema()
+        : of == "estimate"      ? estimate_schema()
         : of == "survey"        ? survey_schema()
         : of == "survey-totals" ? survey_totals_schema()
                                 : report_schema());

@@ -8,6 +8,7 @@
 namespace oomdoctor {
 
 void fields(auto& field, Is<Term> auto& of) {
+  field.type("term");
   field("id", of.id);
   field("label", of.label);
   field("bytes", of.bytes.count);
@@ -19,11 +20,13 @@ void fields(auto& field, Is<Term> auto& of) {
 }
 
 void fields(auto& field, Is<Missing> auto& of) {
+  field.type("missing");
   field("label", of.label);
   field("needs", of.needs);
 }
 
 void fields(auto& field, Is<PlannedChange> auto& of) {
+  field.type("change");
   field("id", of.id);
   field("title", of.title);
   field("setting", of.setting);
@@ -34,11 +37,13 @@ void fields(auto& field, Is<PlannedChange> auto& of) {
 }
 
 void fields(auto& field, Is<Plan> auto& of) {
+  field.type("plan");
   field("fits", of.fits);
   field("changes", of.changes);
 }
 
 void fields(auto& field, Is<SweepPoint> auto& of) {
+  field.type("sweep_point");
   field("batch", of.batch);
   field("sequence", of.sequence);
   field("peak_bytes", of.peak);
@@ -46,6 +51,7 @@ void fields(auto& field, Is<SweepPoint> auto& of) {
 }
 
 void fields(auto& field, Is<Sweep> auto& of) {
+  field.type("sweep");
   field("sequences", of.sequences);
   field("largest_batches", of.largest);
   field("points", of.points);
@@ -61,7 +67,7 @@ void fields(auto& field, Is<MemoryEstimate> auto& of) {
   field("model", of.model);
   field("parameters", of.parameters);
   field("active_parameters", of.active_parameters);
-  field("outcome", judge_outcome(of));
+  field("outcome", judge_outcome(of), {.values = {"fits", "probably_fits", "probably_not", "does_not_fit", "unknown"}});
   field("capacity_bytes", of.capacity);
   field("margin_bytes", margin);
   field.group("peak", [&](auto& peak) {

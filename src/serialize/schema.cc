@@ -10,6 +10,7 @@
 #include "report/report_fields.h"
 #include "report/survey_fields.h"
 #include "serialize/comparison_fields.h"
+#include "serialize/estimate_fields.h"
 #include "serialize/json.h"
 #include "serialize/partial.h"
 #include "serialize/partial_fields.h"
@@ -206,6 +207,15 @@ std::string comparison_schema() {
                      "that they do not know.");
   Json definitions;
   schema.update(make_schema(Comparison{}, definitions));
+  return dump_schema(std::move(schema), std::move(definitions));
+}
+
+std::string estimate_schema() {
+  Json schema = head("estimate", "1.0",
+                     "The output of oomdoctor estimate --format json. Sizes are integers in bytes. What the options do "
+                     "not determine is absent. Minor versions add fields; readers ignore those that they do not know.");
+  Json definitions;
+  schema.update(make_schema(MemoryEstimate{}, definitions));
   return dump_schema(std::move(schema), std::move(definitions));
 }
 

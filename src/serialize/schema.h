@@ -13,6 +13,8 @@ std::string jsonl_schema();
 std::string partial_schema();
 /// The schema of the JSON of oomdoctor compare.
 std::string comparison_schema();
+/// The schema of the JSON of oomdoctor estimate.
+std::string estimate_schema();
 /// The schema of one line of oomdoctor survey --format jsonl.
 std::string survey_schema();
 /// The schema of the totals of a survey: oomdoctor survey --format json.

@@ -216,7 +216,7 @@ class Messages(Case):
                             "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats, models")
         self.assert_refused(["list", "fixes", "x"], "list takes one argument; 'x' is one too many")
         self.assert_refused(["schema", "reprot"], "schema does not know 'reprot'",
-                "did you mean 'report'? choose one of: report, jsonl, partial, comparison, survey, survey-totals")
+                "did you mean 'report'? choose one of: report, jsonl, partial, comparison, estimate, survey, survey-totals")
         self.assert_refused(["explain"], "explain needs an id, and optionally a log: oomdoctor explain leak train.log")
 
     def test_ids(self):
@@ -1229,6 +1229,19 @@ class Estimate(Case):
         estimate = self.estimate(*words)
         self.assertEqual(sum(t["bytes"] for t in estimate["terms"] if t["moment"] in ("always", estimate["peak"]["moment"])),
                 estimate["peak"]["bytes"])
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_estimates_keep_their_schema_and_it_names_every_field(self):
+        self.config()
+        schema = json.loads(run("schema", "estimate").stdout)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        strict = jsonschema.Draft202012Validator(close(copy.deepcopy(schema)))
+        for words in (["--params", "7B"], ["--model", "mixtral-8x7b"],
+                      ["--config", "config.json", "--seq", "8192", "--batch", "4", "--card", "A100-80GB"],
+                      ["--config", "config.json", "--seq", "2048", "--card", "H100", "--sweep"],
+                      ["--config", "config.json", "--seq", "2048", "--card", "4090", "--zero", "3", "--dp", "8",
+                       "--offload", "all"]):
+            strict.validate(self.estimate(*words))
 
     def test_options_that_cannot_be(self):
         for words, message, advice in (
