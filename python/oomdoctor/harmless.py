@@ -3,6 +3,7 @@
 A training calls this package between its own steps. If something fails here, a part of a line is missing, and another
 line names it: once per kind of trouble. No exception of this package reaches the training.
 """
+import collections
 import errno
 import functools
 import io
@@ -13,6 +14,7 @@ import sys
 import types
 
 MAX_KINDS = 20  # of trouble that a process names; a batch could raise a new class each step
+MAX_RECENT = 5000  # lines that a process keeps for its report: with 250 bytes each, 1.3 MB
 MAX_NUMBER = 10**15 - 1  # oomdoctor reads 15 digits
 # Encodings with one form of "\n" and without a mark at the start of each text.
 PLAIN_ENCODINGS = ("utf-8", "utf8", "ascii", "us-ascii", "ansi_x3.4-1968", "latin-1", "iso-8859-1")
@@ -20,6 +22,7 @@ PLAIN_ENCODINGS = ("utf-8", "utf8", "ascii", "us-ascii", "ansi_x3.4-1968", "lati
 PLAIN_NAME = re.compile(r"(?!.*(memory|oom|alloc|cuda|kill))[\w.<>-]{1,80}$", re.IGNORECASE | re.ASCII)
 TAKES_ANY_ARGUMENTS = 0x04  # of a code's flags: *args
 
+recent_lines = collections.deque(maxlen=MAX_RECENT)  # that this process printed or tried to print
 _named = set()  # the kinds of trouble that a line has named
 
 
@@ -108,21 +111,27 @@ def whole_number(value, name):
 
 
 def write_line(text, file):
-    """Prints one line with the mark of this package, in one write, so that lines of several ranks do not mix."""
-    stream = sys.stderr if file is None else file
-    if stream is None:
-        return  # a program without standard error
+    """Prints one line with the mark of this package."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     line = "[oomdoctor] %s\n" % text
+    recent_lines.append(line)
+    write_text(line, file)
+
+
+def write_text(text, file):
+    """Prints a text in one write, so that the texts of several ranks do not mix."""
+    stream = sys.stderr if file is None else file
+    if stream is None:
+        return  # a program without standard error
     raw = _unbuffered(stream)
     if raw is not None:
-        _write_all(raw, line.encode(stream.encoding, "backslashreplace"))
+        _write_all(raw, text.encode(stream.encoding, "backslashreplace"))
         return
     try:
-        stream.write(line)
+        stream.write(text)
     except UnicodeEncodeError:
-        stream.write(line.encode("ascii", "backslashreplace").decode("ascii"))
+        stream.write(text.encode("ascii", "backslashreplace").decode("ascii"))
     flush = getattr(stream, "flush", None)
     if flush is not None:
         flush()

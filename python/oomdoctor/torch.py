@@ -10,9 +10,9 @@ import os
 import sys
 import tempfile
 
+from oomdoctor.gauges import MIB, cuda_in_use, read_host_bytes
 from oomdoctor.harmless import Unprintable, harmless, name_trouble, reason, whole_number, write_line
 
-MIB = 2**20
 DEFAULT_INTERVAL = 10  # steps
 
 TRAINING_NAMES = ("train", "training")
@@ -100,18 +100,22 @@ def save_snapshot(folder=None, *, file=None):
     """
     path = None
     with harmless("save a memory snapshot", file):
-        torch = sys.modules.get("torch")
-        if torch is None:
+        if sys.modules.get("torch") is None:
             raise Unprintable("PyTorch is not imported")
-        if not getattr(torch._C, "_cuda_isHistoryEnabled", lambda: True)():
+        if not records_history():
             name_trouble("history", "no memory snapshot: call torch.cuda.memory._record_memory_history("
                          "max_entries=100000) first", file)
             return None
-        path = _dump(torch.cuda.memory._dump_snapshot, _folder_of(file) if folder is None else folder)
+        path = dump_snapshot(_folder_of(file) if folder is None else folder)
     with harmless("print the path of the memory snapshot", file):
         if path is not None:
             write_line("memory snapshot: %s (open it at https://pytorch.org/memory_viz)" % path, file)
     return path
+
+
+def records_history():
+    """Whether PyTorch records the history of its allocator. Versions that do not say so may record one."""
+    return getattr(sys.modules["torch"]._C, "_cuda_isHistoryEnabled", lambda: True)()
 
 
 def is_out_of_memory(error):
@@ -222,8 +226,8 @@ def _batch_parts(batch, sequence_length, file):
 def _device_parts(file):
     parts = []
     with harmless("print the memory of the GPU", file):
-        cuda = getattr(sys.modules.get("torch"), "cuda", None)
-        if cuda is None or not cuda.is_initialized():
+        cuda = cuda_in_use()
+        if cuda is None:
             return []
         device = whole_number(cuda.current_device(), "the number of the GPU")
         parts += _allocator_parts(cuda, device, file)
@@ -249,12 +253,8 @@ def _allocator_parts(cuda, device, file):
 
 def _host_parts(file):
     with harmless("print the host RAM", file):
-        try:
-            with open("/proc/self/statm", encoding="ascii") as statm:
-                pages = int(statm.read().split()[1])
-        except FileNotFoundError:  # no Linux
-            return []
-        return ["host RSS " + _mib(pages * os.sysconf("SC_PAGE_SIZE"))]
+        used = read_host_bytes()
+        return [] if used is None else ["host RSS " + _mib(used)]
     return []
 
 
@@ -272,13 +272,14 @@ def _folder_of(file):
     return os.path.dirname(os.path.abspath(name)) if isinstance(name, str) and os.path.isfile(name) else os.curdir
 
 
-def _dump(dump, folder):
-    """The path of a snapshot that replaces no file but an earlier one of this process, and exists only if complete."""
+def dump_snapshot(folder):
+    """The path of a new memory snapshot. It replaces no file but an earlier one of this process, and exists only if
+    complete."""
     name = "memory_snapshot_rank%d_pid%d" % (_rank() or 0, os.getpid())
     file, part = tempfile.mkstemp(".part", name + ".", folder)
     os.close(file)
     try:
-        dump(part)
+        sys.modules["torch"].cuda.memory._dump_snapshot(part)
         path = _own_path(os.path.join(os.path.dirname(part), name))
         os.replace(part, path)
     finally:

@@ -246,7 +246,7 @@ odd_cuda("the number of the GPU", "current_device", lambda: None)
 
 def odd_statm(says, opened, named=GAUGES):
     def changed(world):
-        world.patches.append(mock.patch("oomdoctor.torch.open", opened, create=True))
+        world.patches.append(mock.patch("oomdoctor.gauges.open", opened, create=True))
     changed.__name__ = f"statm_{says}"
     trouble(says, named)(changed)
 
