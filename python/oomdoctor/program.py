@@ -27,7 +27,7 @@ def find_program():
         return path
     path = _program_of_wheel() or shutil.which("oomdoctor")
     if path is None:
-        raise Error("the program oomdoctor is not installed: pip install oomdoctor, or set OOMDOCTOR_BINARY")
+        raise Error("the program oomdoctor is not installed: install its wheel, or set OOMDOCTOR_BINARY")
     return path
 
 

@@ -438,14 +438,17 @@ class Package(unittest.TestCase):
             names = {node.module.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
             names |= {alias.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import)
                       for alias in node.names}
-            own = {"hf": {"transformers"}, "lightning": {"lightning", "pytorch_lightning"}}.get(path.stem, set())
+            own = {"hf": {"transformers"}, "lightning": {"lightning", "pytorch_lightning"},
+                   "pytest": {"pytest"}}.get(path.stem, set())
             self.assertLessEqual(names - own - {"oomdoctor"}, sys.stdlib_module_names, path.name)
 
     def test_importing_the_package_imports_nothing_else(self):
-        script = "import sys, oomdoctor, oomdoctor.torch; print('torch' in sys.modules)"
+        script = ("import sys, oomdoctor; print([name for name in sys.modules if name.startswith('oomdoctor.')])\n"
+                  "import oomdoctor.torch; oomdoctor.install(snapshot=True); oomdoctor.analyze, oomdoctor.Report\n"
+                  "print({'torch', 'IPython', 'pytest'} & set(sys.modules))")
         done = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True,
                               timeout=60)
-        self.assertEqual((done.stdout, done.stderr), ("False\n", ""))
+        self.assertEqual((done.stdout, done.stderr), ("[]\nset()\n", ""))
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
     def test_log_memory_with_the_installed_pytorch(self):
