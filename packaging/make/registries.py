@@ -8,6 +8,13 @@ import archives
 
 HOMEPAGE = "https://github.com/oomdoctor/oomdoctor"
 SUMMARY = "Finds out why a training job ran out of memory, from its log"
+KEYWORDS = ("out-of-memory", "cuda", "pytorch", "gpu", "log-analysis")
+CLASSIFIERS = (
+    "Development Status :: 4 - Beta", "Environment :: Console", "Environment :: GPU :: NVIDIA CUDA", "Framework :: IPython",
+    "Framework :: Jupyter", "Framework :: Pytest", "Intended Audience :: Developers", "Intended Audience :: Science/Research",
+    "License :: OSI Approved :: Apache Software License", "Operating System :: POSIX :: Linux",
+    "Programming Language :: C++", "Programming Language :: Python :: 3", "Programming Language :: Python :: 3 :: Only",
+    "Topic :: Scientific/Engineering :: Artificial Intelligence", "Topic :: System :: Monitoring", "Typing :: Typed")
 CPUS = ("x64", "arm64")  # each is a package that npm installs where it fits
 
 
@@ -29,7 +36,7 @@ def npm(root, version, cpu, program, licences, epoch):
     launcher = (root / "packaging" / "npm" / "oomdoctor.js").read_bytes()
     yield packed({"name": "oomdoctor", "description": SUMMARY, **common, "bin": {"oomdoctor": "bin/oomdoctor.js"},
                   "files": ["bin"], "engines": {"node": ">=14"},
-                  "keywords": ["out-of-memory", "cuda", "pytorch", "gpu", "log-analysis"],
+                  "keywords": KEYWORDS,
                   "optionalDependencies": {f"oomdoctor-linux-{each}": version for each in CPUS}},
                  [("bin/oomdoctor.js", launcher, True)])
 
@@ -40,7 +47,10 @@ def wheel(root, version, machine, program, licences, time):
     tags = [f"py3-none-{platform}_{machine}" for platform in ("manylinux_2_17", "manylinux2014", "musllinux_1_1")]
     information = f"oomdoctor-{version}.dist-info"
     metadata = (f"Metadata-Version: 2.1\nName: oomdoctor\nVersion: {version}\nSummary: {SUMMARY}\nLicense: Apache-2.0\n"
-                f"Home-page: {HOMEPAGE}\nProject-URL: Documentation, {HOMEPAGE}#readme\nRequires-Python: >=3.8\n"
+                f"Author: the oomdoctor authors\nKeywords: {','.join(KEYWORDS)}\nHome-page: {HOMEPAGE}\n"
+                f"Project-URL: Documentation, {HOMEPAGE}/blob/main/docs/python.md\n"
+                f"Project-URL: Changelog, {HOMEPAGE}/blob/main/CHANGELOG.md\nProject-URL: Issues, {HOMEPAGE}/issues\n"
+                "Requires-Python: >=3.8\n" + "".join(f"Classifier: {each}\n" for each in CLASSIFIERS) +
                 "Description-Content-Type: text/markdown\n\n" + (root / "packaging" / "registry.md").read_text())
     described = "".join(f"{line}\n" for line in ("Wheel-Version: 1.0", "Generator: oomdoctor", "Root-Is-Purelib: false",
                                                  *(f"Tag: {tag}" for tag in tags)))

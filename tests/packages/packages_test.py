@@ -337,6 +337,9 @@ class Registries(Case):
         modules = [path.stem for path in (ROOT / "python" / "oomdoctor").glob("*.py")]
         for module in sorted(set(modules) & {"__init__", "torch"}):
             run(environment / "bin" / "python", "-c", "import oomdoctor" + f".{module}" * (module != "__init__"))
+        script = "import oomdoctor, sys; print(oomdoctor.analyze(sys.argv[1]).verdict.cause)"
+        found = run(environment / "bin" / "python", "-c", script, SAMPLES / "leak.log", env={"PATH": "/nowhere"})
+        self.assertEqual(found.stdout, b"leak\n")
         run(*pip, "uninstall", "--yes", "oomdoctor")
         self.assertEqual(installed(), before)
 
