@@ -99,9 +99,6 @@ MadePart make_part(const LogSource& log, const LogReader& logs, const Options& o
   if (is_stream(log)) digest_of_file(log.path);  // throws
   try {
     file = logs.read(log, threads);
-    if (!file.snapshots.empty())
-      file.lose(
-          {.what = "the allocator snapshot", .why = "parts have only logs; analyze it by itself", .path = log.path});
     if (!was_cut_by_failure(file)) digest = logs.digest_of(log);
   } catch (const Error& error) {
     if (file.inputs.empty()) {

@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/enum_names.h"
 #include "model/event.h"
 #include "oomdoctor/report.h"
 
 namespace oomdoctor {
+
+template <>
+inline constexpr auto enum_names<SnapshotFailure> = names_up_to<SnapshotFailure::unknown>(
+    to_string(SnapshotFailure::fragmentation), to_string(SnapshotFailure::stream_pending),
+    to_string(SnapshotFailure::private_pool), to_string(SnapshotFailure::capacity), to_string(SnapshotFailure::none),
+    to_string(SnapshotFailure::unknown));
 
 /// A request that the allocator refused, as the trace records it.
 struct RefusedRequest {
@@ -36,6 +43,9 @@ struct SnapshotShares {
   double logits = 0;      ///< requested by the loss or for the logits
   double request = 0;
 };
+
+/// Far more lines of code than a program has that allocate.
+inline constexpr std::size_t most_code_lines = 1 << 20;
 
 /// A live block of a snapshot without a trace, to find it again in a later one.
 struct KeptBlock {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "model/memory_snapshot.h"
 #include "oomdoctor/report.h"
 #include "report/advice_words.h"
 #include "report/fields.h"
@@ -437,11 +438,14 @@ void fields(auto& field, Is<ReportSnapshot> auto& of) {
   field("request_bytes", of.request_bytes, bytes_or_null);
   field("failure", of.failure,
         {.values = {"fragmentation", "stream_pending", "private_pool", "capacity", "none", "unknown"}});
-  field("holders", of.holders, {.description = "live bytes by line of code, most first"});
+  field("holders", of.holders, {.description = "live bytes by line of code, most first", .max_items = most_code_lines});
   field("growth", of.growth,
-        {.description = "lines that keep more and more; null if the file cannot tell", .null_if_empty = true});
-  field("pinners", of.pinners);
-  field("what_if", of.what_if, {.description = "the recorded requests under other settings of the allocator"});
+        {.description = "lines that keep more and more; null if the file cannot tell",
+         .null_if_empty = true,
+         .max_items = most_code_lines});
+  field("pinners", of.pinners, {.max_items = most_code_lines});
+  field("what_if", of.what_if,
+        {.description = "the recorded requests under other settings of the allocator", .max_items = most_code_lines});
   field("what_if_unavailable", of.what_if_unavailable, if_any);
   field("joined_incident", of.joined_incident, or_null);
   field("own_incident", of.own_incident, or_null);

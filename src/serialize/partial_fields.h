@@ -3,7 +3,7 @@
 #pragma once
 
 #include "model/scan_result.h"
-#include "report/fields.h"
+#include "report/report_fields.h"
 
 namespace oomdoctor {
 
@@ -11,6 +11,7 @@ inline constexpr const char* part_version_field = "oomdoctor_partial";
 
 // Limits for foreign input, far above what a scan produces.
 inline constexpr std::size_t max_frames = 1 << 16, max_other_processes = 1 << 16;  ///< per failure
+inline constexpr std::size_t max_devices = 1 << 10, max_kept_blocks = 1 << 24;     ///< of a snapshot
 inline constexpr std::size_t max_remarks = 1 << 13;                                ///< and ids, parsers, notes
 
 void fields(auto& field, Is<Bytes> auto& of) {
@@ -25,6 +26,8 @@ void fields(auto& field, Is<Evidence> auto& of) {
   field("end_line", of.span.last_line);
   field("column", of.span.column);
   field("end_column", of.span.end_column);
+  field("event", of.span.event, {.description = "of a snapshot's trace, from 0"});
+  field("offset", of.span.offset, {.description = "of a file that is no text, from 0"});
   field("reader", of.reader);
   field("excerpt", of.excerpt);
   field("lead", of.lead);
@@ -179,6 +182,7 @@ void fields(auto& field, Is<Note> auto& of) {
   field("severity", of.severity, {.values = {"note", "warning", "error"}});
   field("text", of.text);
   field("at", of.at);
+  field("code", of.code);
 }
 
 void fields(auto& field, Is<LostEvidence> auto& of) {
@@ -195,6 +199,49 @@ void fields(auto& field, Is<Coverage> auto& of) {
   field("by_parser", of.by_parser, {.max_items = max_remarks});
 }
 
+void fields(auto& field, Is<RefusedRequest> auto& of) {
+  field("event", of.event);
+  field("time", of.time);
+  field("size", of.size);
+  field("segment", of.segment);
+  field("device_free", of.device_free);
+  field("frames", of.frames, {.max_items = max_frames});
+  field("in_backward", of.in_backward);
+  field("in_load", of.in_load);
+  field("in_optimizer_init", of.in_optimizer_init);
+  field("loads_checkpoint", of.loads_checkpoint);
+  field("handled", of.handled);
+}
+
+void fields(auto& field, Is<SnapshotShares> auto& of) {
+  field("states", of.states);
+  field("cache", of.cache);
+  field("evaluation", of.evaluation);
+  field("logits", of.logits);
+  field("request", of.request);
+}
+
+void fields(auto& field, Is<KeptBlock> auto& of) {
+  field.type("kept_block");
+  field("address", of.address);
+  field("size", of.size);
+  field("holder", of.holder, {.description = "index into report.holders"});
+}
+
+void fields(auto& field, Is<MemorySnapshot> auto& of) {
+  field.type("device_snapshot");
+  field("report", of.report);
+  field("refused", of.refused);
+  field("shares", of.shares);
+  field("usable_bytes", of.usable_bytes);
+  field("private_bytes", of.private_bytes);
+  field("grown_bytes", of.grown_bytes);
+  field("grows_in_evaluation", of.grows_in_evaluation);
+  field("step_ratio", of.step_ratio);
+  field("time", of.time, {.description = "of the last event, seconds since 1970"});
+  field("blocks", of.blocks, {.description = "only without a trace", .max_items = max_kept_blocks});
+}
+
 void fields(auto& field, Is<ScanResult> auto& of) {
   field.type("case");
   field("input", of.inputs.front());
@@ -204,6 +251,7 @@ void fields(auto& field, Is<ScanResult> auto& of) {
   field("series", of.series, {.max_items = ScanLimits::series});
   field("more_series", of.more_series);
   field("settings", of.settings, {.max_items = ScanLimits::settings});
+  field("snapshots", of.snapshots, {.max_items = max_devices});
   field("remarks", of.remarks, {.max_items = max_remarks});
   field("remark_counts", of.remark_counts, {.max_items = max_remarks});
   field("first_step", of.first_step);

@@ -56,6 +56,13 @@ std::string decode_bytes(const std::string& characters) {
   return bytes;
 }
 
+template <class T>
+inline constexpr bool is_list = !Text<T> && requires(T value) {
+  value.size();
+};
+template <class T>
+inline constexpr bool is_list<std::optional<T>> = is_list<T>;
+
 /// Reads the fields of one struct. A list of items needs a limit in its specification.
 class PartReader : public FieldVisitor {
  public:
@@ -66,7 +73,7 @@ class PartReader : public FieldVisitor {
   template <class T>
   void operator()(const char* name, T& value, const FieldSpec& spec = {}) {
     read_named(name, [&](const AnyJson& from) {
-      if constexpr (!Text<T> && requires { value.size(); }) check_list(from, spec.max_items.value_or(0));
+      if constexpr (is_list<T>) check_list(from, spec.max_items.value_or(0));
       read(from, value);
     });
   }
@@ -146,6 +153,9 @@ class PartReader : public FieldVisitor {
     if constexpr (std::is_same_v<T, bool>) {
       if (!from.is_boolean()) throw Broken{"it is neither true nor false"};
       value = from.get<bool>();
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      if (!from.is_number_unsigned()) throw Broken{"it is no address and no size"};
+      value = from.get<std::uint64_t>();
     } else if constexpr (std::is_integral_v<T>) {
       const bool huge = from.is_number_unsigned() &&
                         from.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<i64>::max());
@@ -219,6 +229,16 @@ void check_version(i64 written, const std::string& where) {
               "", "read the logs and join the parts with the same oomdoctor");
 }
 
+void check_snapshot(const MemorySnapshot& snapshot) {
+  const ReportSnapshot& report = snapshot.report;
+  if (snapshot.refused && (snapshot.refused->event < 0 || snapshot.refused->event >= line_limit))
+    throw Broken{"snapshots.refused.event: it is no event of a file"};
+  const auto holds = [&](const KeptBlock& block) { return block.holder < report.holders.size(); };
+  if (!std::all_of(snapshot.blocks.begin(), snapshot.blocks.end(), holds))
+    throw Broken{"snapshots.blocks.holder: there is no such holder"};
+  if (report.live_basis.empty()) throw Broken{"snapshots.report.live_basis: it is empty"};
+}
+
 /// Lines of one file limit the order of events, and the number of claimed lines.
 void check(const ScanResult& file) {
   const i64 lines = file.inputs.front().lines, claimed = file.coverage.claimed;
@@ -228,6 +248,7 @@ void check(const ScanResult& file) {
   if (!std::all_of(file.incidents.begin(), file.incidents.end(), fits) ||
       !std::all_of(file.remarks.begin(), file.remarks.end(), fits))
     throw Broken{"when.order: it is no line of a file"};
+  std::for_each(file.snapshots.begin(), file.snapshots.end(), check_snapshot);
 }
 
 /// Reads the first fields of an object and stops after the last wanted one.

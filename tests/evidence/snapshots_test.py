@@ -18,6 +18,10 @@ OF_A_FORM = ("path", "form", "protocol")
 OF_A_RELEASE = (*OF_A_FORM, "torch")
 
 
+def run_in(folder, *words):
+    return subprocess.run([BINARY, *words], cwd=folder, capture_output=True, timeout=60, check=False)
+
+
 def report_of(folder, *names):
     done = subprocess.run([BINARY, "analyze", "--fail-on", "never", "--format", "json", *names], cwd=folder,
                           capture_output=True, timeout=60, check=False)
@@ -92,6 +96,23 @@ class Snapshots(unittest.TestCase):
         self.assertEqual((fits["default"], fits["expandable_segments:True"]), (False, True))
         healthy = self.reports["healthy", "2.5", "pickle4"]["verdict"]
         self.assertEqual((healthy["outcome"], healthy.get("cause")), ("no_oom", None))
+
+    def test_parts_lose_nothing(self):
+        for job, release in (("leak", "2.5"), ("pinned", "2.12"), ("healthy", "2.3"), ("leak", "1.13")):
+            name = f"{job}_{release}_pickle4.pickle"
+            part = run_in(self.folder, "analyze", "--format", "partial", name).stdout
+            (self.folder / "part.jsonl").write_bytes(part)
+            for form in ("json", "html", "terminal"):
+                with self.subTest(name=name, form=form):
+                    words = ("--fail-on", "never", "--format", form)
+                    self.assertEqual(run_in(self.folder, "merge", *words, "part.jsonl").stdout,
+                                     run_in(self.folder, "analyze", *words, name).stdout)
+            self.assertEqual(run_in(self.folder, "merge", "--format", "partial", "part.jsonl").stdout, part)
+        (self.folder / "hostile.pickle").write_bytes(make_snapshots.hostile_pickles("canary")["global"][0])
+        (self.folder / "part.jsonl").write_bytes(
+            run_in(self.folder, "analyze", "--format", "partial", "hostile.pickle").stdout)
+        merged = json.loads(run_in(self.folder, "merge", "--fail-on", "never", "--format", "json", "part.jsonl").stdout)
+        self.assertEqual(merged, report_of(self.folder, "hostile.pickle"))
 
     def test_compressed_files(self):
         data = (self.folder / "leak_2.5_pickle4.pickle").read_bytes()
