@@ -69,6 +69,7 @@ constexpr auto function_traits = std::to_array<NamedTrait>({
     {"_init_group", makes_optimizer_states},
     {"init_state", makes_optimizer_states},
     {"forward", in_forward_pass},
+    {"step", in_step_function},
     {"_call_impl", in_forward_pass},
     {"_wrapped_call_impl", in_forward_pass},
     {"load_state_dict", moves_parameters},
@@ -190,6 +191,19 @@ CodeLines::CodeLines(const StackTable& stacks) : stacks_(stacks) {
       if (frames[frame].user && user_[stack] == no_frame) user_[stack] = frame;
     }
   }
+}
+
+std::string_view CodeLines::category(StackId stack) const {
+  const unsigned shown = traits(stack);
+  if ((shown & for_collective) != 0) return "collective";
+  if ((shown & for_workspace) != 0) return "workspace";
+  if ((shown & for_key_value_cache) != 0) return "kv_cache";
+  if ((shown & (makes_optimizer_states | in_optimizer)) != 0) return "optimizer_state";
+  const bool engine_alone = (shown & in_backward_engine) != 0 && (shown & in_python) == 0;
+  if (engine_alone) return "gradient";
+  if ((shown & (moves_parameters | loads_checkpoint)) != 0 && (shown & in_forward_pass) == 0) return "parameter";
+  if ((shown & in_forward_pass) != 0) return "activation";
+  return (shown & for_input) != 0 ? "input" : "unknown";
 }
 
 CodeLine CodeLines::code_line(u32 frame) const {

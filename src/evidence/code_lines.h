@@ -26,6 +26,7 @@ enum StackTrait : unsigned {
   for_workspace = 1 << 10,
   loads_checkpoint = 1 << 11,
   for_input = 1 << 12,
+  in_step_function = 1 << 13,
 };
 
 class CodeLines {
@@ -37,6 +38,8 @@ class CodeLines {
   /// The innermost frame of the user's own code; no_frame if there is none.
   u32 user_frame(StackId stack) const { return stack == no_stack ? no_frame : user_[stack]; }
   unsigned traits(StackId stack) const { return stack == no_stack ? 0 : traits_[stack]; }
+  /// Of which kind a tensor is, by the frames of the stack that requested it; "unknown" if they do not show it.
+  std::string_view category(StackId stack) const;
   CodeLine code_line(u32 frame) const;
   /// The Python frames of a stack, outermost first.
   std::vector<Frame> python_frames(StackId stack) const;

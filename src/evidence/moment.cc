@@ -91,11 +91,10 @@ void undo(const std::vector<TraceEvent>& events, std::unordered_map<u64, LiveBlo
 void take_layout(const DeviceSnapshot& device, MemoryMoment& moment) {
   moment.has_layout = true;
   for (const DeviceSegment& segment : device.segments) {
-    const PoolName pool = segment.pool.value_or(PoolName{});
-    moment.segments.push_back({segment.address, segment.size, segment.stream, pool, segment.small});
+    const BlockListName list{segment.stream, segment.pool.value_or(PoolName{}), segment.small};
+    moment.segments.push_back({segment.address, segment.size, list});
     for (const DeviceBlock& block : std::span(device.blocks).subspan(segment.first_block, segment.blocks))
-      if (block.state == BlockState::inactive)
-        moment.free.push_back({block.address, block.size, segment.stream, pool, segment.small});
+      if (block.state == BlockState::inactive) moment.free.push_back({block.address, block.size, list});
   }
 }
 
@@ -110,6 +109,18 @@ TraceHistory find_history(const DeviceSnapshot& device, bool lost_an_event) {
 }
 
 }  // namespace
+
+std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const MemoryMoment& moment) {
+  std::vector<StackId> stacks(moment.lives.size());
+  for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i] = device.events[moment.lives[i].alloc].stack;
+  for (const LiveBlock& block : moment.live) {
+    if (!block.alloc) continue;
+    const auto life = std::lower_bound(moment.lives.begin(), moment.lives.end(), *block.alloc,
+                                       [](const BlockLife& one, u32 event) { return one.alloc < event; });
+    stacks[static_cast<std::size_t>(life - moment.lives.begin())] = block.stack;
+  }
+  return stacks;
+}
 
 MemoryMoment find_memory_moment(const DeviceSnapshot& device, const SnapshotFile& file) {
   MemoryMoment moment;

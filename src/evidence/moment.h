@@ -39,18 +39,30 @@ struct LiveBlock {
   std::optional<u32> alloc;  ///< its event
 };
 
-/// A free block at the moment, with the list that it is in.
-struct UnusedBlock {
-  u64 address = 0, size = 0, stream = 0;
+/// True for a block from before the recording: neither its frames nor its event are in the file.
+inline bool is_unrecorded(const LiveBlock& block) {
+  return (block.stack == no_stack || block.stack == empty_stack) && !block.alloc;
+}
+
+/// A list of free blocks: a request takes a block of its own list only.
+struct BlockListName {
+  u64 stream = 0;
   PoolName pool;
-  bool small = false;
+  bool small = false;  ///< for requests up to 1 MiB
+
+  friend auto operator<=>(const BlockListName&, const BlockListName&) = default;
+};
+
+/// A free block at the moment.
+struct UnusedBlock {
+  u64 address = 0, size = 0;
+  BlockListName list;
 };
 
 /// A segment, or a mapped range.
 struct MomentSegment {
-  u64 address = 0, size = 0, stream = 0;
-  PoolName pool;
-  bool small = false;
+  u64 address = 0, size = 0;
+  BlockListName list;
 };
 
 struct MemoryMoment {
@@ -68,6 +80,9 @@ struct MemoryMoment {
   /// The failure that ended the work.
   bool failed() const { return kind != MomentKind::end; }
 };
+
+/// The stack of each life; of those that are live, that of the block where the event has none.
+std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const MemoryMoment& moment);
 
 /// Reconstructs it. Takes time in proportion to the events.
 MemoryMoment find_memory_moment(const DeviceSnapshot& device, const SnapshotFile& file);

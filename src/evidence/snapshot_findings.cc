@@ -10,22 +10,10 @@
 #include "evidence/moment.h"
 #include "evidence/replay.h"
 #include "evidence/step_growth.h"
+#include "evidence/tensor_kinds.h"
 
 namespace oomdoctor {
 namespace {
-
-/// Of which kind a tensor is, by the frames of the stack that requested it.
-std::string_view category_of(unsigned traits) {
-  if ((traits & for_collective) != 0) return "collective";
-  if ((traits & for_workspace) != 0) return "workspace";
-  if ((traits & for_key_value_cache) != 0) return "kv_cache";
-  if ((traits & (makes_optimizer_states | in_optimizer)) != 0) return "optimizer_state";
-  const bool engine_alone = (traits & in_backward_engine) != 0 && (traits & in_python) == 0;
-  if (engine_alone) return "gradient";
-  if ((traits & (moves_parameters | loads_checkpoint)) != 0 && (traits & in_forward_pass) == 0) return "parameter";
-  if ((traits & in_forward_pass) != 0) return "activation";
-  return (traits & for_input) != 0 ? "input" : "unknown";
-}
 
 /// Sums of a made-up file may be beyond 64 bits.
 void add_to(u64& sum, u64 more) { sum = more > ~sum ? ~u64{0} : sum + more; }
@@ -36,7 +24,7 @@ i64 signed_bytes(u64 bytes) { return static_cast<i64>(std::min<u64>(bytes, std::
 class DeviceAnalysis {
  public:
   DeviceAnalysis(const SnapshotFile& file, const DeviceSnapshot& device, const CodeLines& lines)
-      : file_(file), device_(device), lines_(lines), moment_(find_memory_moment(device, file)) {
+      : file_(file), device_(device), lines_(lines), moment_(find_memory_moment(device, file)), kinds_(moment_, lines) {
     if (moment_.failed()) request_ = &device.events[*moment_.oom];
   }
 
@@ -53,24 +41,13 @@ class DeviceAnalysis {
   }
 
  private:
-  struct ListName {
-    u64 stream = 0;
-    PoolName pool;
-    bool small = false;
-
-    friend bool operator==(const ListName&, const ListName&) = default;
-  };
-
   /// The list of free blocks that the request may take. Releases before 2.12 do not record its pool.
-  ListName list_of_request() const {
+  BlockListName list_of_request() const {
     return {request_->stream, request_->pool == TraceEvent::no_pool ? PoolName{} : file_.pools[request_->pool],
             request_->size <= allocator_sizes::small_size};
   }
 
   bool is_traced() const { return moment_.history == TraceHistory::cut || moment_.history == TraceHistory::full; }
-  bool is_unrecorded(const LiveBlock& block) const {
-    return (block.stack == no_stack || block.stack == empty_stack) && !block.alloc;
-  }
 
   void describe_file() {
     ReportSnapshot& r = out_.report;
@@ -106,8 +83,8 @@ class DeviceAnalysis {
     u64 free = 0, largest = 0, of_private_pools = 0;
     for (const UnusedBlock& block : moment_.free) {
       free += block.size;
-      if (block.pool != PoolName{}) of_private_pools += block.size;
-      const bool right = request_ == nullptr || ListName{block.stream, block.pool, block.small} == list_of_request();
+      if (block.list.pool != PoolName{}) of_private_pools += block.size;
+      const bool right = request_ == nullptr || block.list == list_of_request();
       if (right) largest = std::max(largest, block.size), free_in_list_ += block.size;
     }
     r.free_cached_bytes = signed_bytes(free);
@@ -120,17 +97,16 @@ class DeviceAnalysis {
     if (!moment_.failed()) return is_traced() ? SnapshotFailure::none : SnapshotFailure::unknown;
     if (!request_->device_free()) return SnapshotFailure::unknown;
     if (!moment_.has_layout) return exceeds_all_free() ? SnapshotFailure::capacity : SnapshotFailure::unknown;
-    const ListName list = list_of_request();
+    const BlockListName list = list_of_request();
     u64 waiting = 0, elsewhere = 0;  // pending or of other streams, and in other pools
     const auto add = [&](PoolName pool, u64 size) { (pool == list.pool ? waiting : elsewhere) += size; };
     for (const UnusedBlock& block : moment_.free)
-      if (block.small == list.small && !(block.pool == list.pool && block.stream == list.stream))
-        add(block.pool, block.size);
+      if (block.list.small == list.small && block.list != list) add(block.list.pool, block.size);
     auto segment = moment_.segments.begin();
     for (const LiveBlock& block : moment_.live) {
       if (!block.pending) continue;
       while (segment != moment_.segments.end() && segment->address + segment->size <= block.address) ++segment;
-      if (segment != moment_.segments.end() && segment->small == list.small) add(segment->pool, block.size);
+      if (segment != moment_.segments.end() && segment->list.small == list.small) add(segment->list.pool, block.size);
     }
     const u64 own = free_in_list_ + *request_->device_free();
     if (request_->size <= own) return SnapshotFailure::fragmentation;
@@ -155,16 +131,15 @@ class DeviceAnalysis {
       std::map<std::string_view, u64> categories;
     };
     // Without a line of the user's code, each category is a row of its own.
-    std::map<std::pair<u32, std::string_view>, HolderRow> rows;
+    std::map<MemoryOwner, HolderRow> rows;
     SnapshotShares& shares = out_.shares;
     u64 live = 0;
-    std::vector<std::pair<const LiveBlock*, std::pair<u32, std::string_view>>> keys;
+    std::vector<std::pair<const LiveBlock*, MemoryOwner>> keys;
     for (const LiveBlock& block : moment_.live) {
       if (block.pending) continue;
       const unsigned traits = lines_.traits(block.stack);
-      const std::string_view category = is_unrecorded(block) ? "unrecorded" : category_of(traits);
-      const u32 frame = lines_.user_frame(block.stack);
-      const std::pair key(frame, frame == CodeLines::no_frame ? category : std::string_view());
+      const std::string_view category = kinds_.kind(block);
+      const MemoryOwner key = kinds_.owner(block);
       HolderRow& row = rows[key];
       add_to(row.bytes, block.requested);
       ++row.blocks;
@@ -188,17 +163,17 @@ class DeviceAnalysis {
     for (double* share : {&shares.cache, &shares.evaluation, &shares.logits, &shares.request})
       if (all > 0) *share /= all;
     if (live > 0) shares.states /= static_cast<double>(live);
-    std::vector<std::pair<std::pair<u32, std::string_view>, const HolderRow*>> order;
+    std::vector<std::pair<MemoryOwner, const HolderRow*>> order;
     for (const auto& [key, row] : rows) order.emplace_back(key, &row);
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& a, const auto& b) { return a.second->bytes > b.second->bytes; });
-    std::map<std::pair<u32, std::string_view>, std::size_t> places;
+    std::map<MemoryOwner, std::size_t> places;
     for (const auto& [key, row] : order) {
       places[key] = out_.report.holders.size();
       const auto most = std::max_element(row->categories.begin(), row->categories.end(),
                                          [](const auto& a, const auto& b) { return a.second < b.second; });
       out_.report.holders.push_back(
-          {lines_.code_line(key.first), std::string(most->first), signed_bytes(row->bytes), row->blocks});
+          {lines_.code_line(key.frame), std::string(most->first), signed_bytes(row->bytes), row->blocks});
     }
     if (moment_.history != TraceHistory::state || moment_.failed()) return;
     for (const auto& [block, key] : keys) out_.blocks.push_back({block->address, block->requested, places[key]});
@@ -218,8 +193,7 @@ class DeviceAnalysis {
       u64 stranded = 0;
       for (; free != moment_.free.end() && free->address < end; ++free)
         if (free->address >= segment.address) stranded += free->size;
-      const bool right =
-          request_ == nullptr || ListName{segment.stream, segment.pool, segment.small} == list_of_request();
+      const bool right = request_ == nullptr || segment.list == list_of_request();
       std::set<u32> seen;
       for (; live != moment_.live.end() && live->address < end; ++live) {
         const u32 frame =
@@ -231,14 +205,14 @@ class DeviceAnalysis {
         ++row.blocks;
       }
     }
-    for (const auto& [frame, row] : rows)
+    std::vector<std::pair<u32, PinnerRow>> order(rows.begin(), rows.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.second.stranded != b.second.stranded ? a.second.stranded > b.second.stranded
+                                                    : a.second.live < b.second.live;
+    });
+    for (const auto& [frame, row] : order)
       out_.report.pinners.push_back(
           {lines_.code_line(frame), row.blocks, signed_bytes(row.live), signed_bytes(row.stranded)});
-    std::stable_sort(out_.report.pinners.begin(), out_.report.pinners.end(),
-                     [](const ReportPinner& a, const ReportPinner& b) {
-                       return a.stranded_bytes != b.stranded_bytes ? a.stranded_bytes > b.stranded_bytes
-                                                                   : a.live_bytes < b.live_bytes;
-                     });
   }
 
   void add_growth() {
@@ -301,6 +275,7 @@ class DeviceAnalysis {
   const DeviceSnapshot& device_;
   const CodeLines& lines_;
   MemoryMoment moment_;
+  TensorKinds kinds_;
   const TraceEvent* request_ = nullptr;  ///< the refused one that ended the work
   u64 free_in_list_ = 0;
   MemorySnapshot out_;

@@ -124,19 +124,6 @@ struct LineSteps {
   double given_back = 0, kept = 0;
 };
 
-/// The stack of each life; of those that are live, that of the block where the event has none.
-std::vector<StackId> stacks_of_lives(const DeviceSnapshot& device, const MemoryMoment& moment) {
-  std::vector<StackId> stacks(moment.lives.size());
-  for (std::size_t i = 0; i < stacks.size(); ++i) stacks[i] = device.events[moment.lives[i].alloc].stack;
-  for (const LiveBlock& block : moment.live) {
-    if (!block.alloc) continue;
-    const auto life = std::lower_bound(moment.lives.begin(), moment.lives.end(), *block.alloc,
-                                       [](const BlockLife& one, u32 event) { return one.alloc < event; });
-    stacks[static_cast<std::size_t>(life - moment.lives.begin())] = block.stack;
-  }
-  return stacks;
-}
-
 class GrowthSearch {
  public:
   GrowthSearch(const DeviceSnapshot& device, const MemoryMoment& moment, const ProgramSteps& steps,

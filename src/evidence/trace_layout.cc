@@ -59,9 +59,8 @@ class LayoutWalk {
       if (joins)
         moment.segments.back().size += block.size;
       else
-        moment.segments.push_back({address, block.size, block.list.stream, block.list.pool, block.list.small});
-      if (!block.live)
-        moment.free.push_back({address, block.size, block.list.stream, block.list.pool, block.list.small});
+        moment.segments.push_back({address, block.size, block.list.name});
+      if (!block.live) moment.free.push_back({address, block.size, block.list.name});
     }
     for (LiveBlock& block : moment.live)
       if (const auto at = blocks_.find(block.address); at != blocks_.end()) block.size = at->second.size;
@@ -69,9 +68,7 @@ class LayoutWalk {
 
  private:
   struct BlockList {
-    u64 stream = 0;
-    PoolName pool;
-    bool small = false;
+    BlockListName name;
     bool expandable = false;
 
     friend bool operator==(const BlockList&, const BlockList&) = default;
@@ -106,7 +103,7 @@ class LayoutWalk {
       }
     const auto next = blocks_.lower_bound(event.address);
     if (next != blocks_.end() && next->first < event.address + event.size) return false;
-    const BlockList list{event.stream, pool_at(event), small, expandable};
+    const BlockList list{{event.stream, pool_at(event), small}, expandable};
     // An expandable range has no address of its own in the trace: what touches belongs together.
     u64 segment = event.address;
     if (expandable) {
@@ -148,7 +145,7 @@ class LayoutWalk {
     if (at == blocks_.end() || at->second.live || at->second.size < size) return false;
     const u64 rest = at->second.size - size;
     const BlockList& list = at->second.list;
-    const bool splits = list.small || list.expandable
+    const bool splits = list.name.small || list.expandable
                             ? rest >= min_block
                             : rest > small_size && size < settings_.max_split_size.value_or(~u64{0});
     if (splits) {

@@ -2,7 +2,10 @@
 // stack, and the lines of code that grow.
 #include "evidence/snapshot_findings.h"
 
+#include <algorithm>
+#include <map>
 #include <random>
+#include <string>
 
 #include "catch.h"
 #include "evidence/code_lines.h"
@@ -138,4 +141,28 @@ TEST_CASE("a line of the user's code is in no library") {
         "/usr/lib/python3.11/threading.py", "torch/nn/functional.py", "C:\\env\\Lib\\site-packages\\accelerate\\x.py",
         "/tmp/torchinductor_user/ab/cab.py", "<frozen importlib>", "<string>", "??", "/src/kernel.cpp"})
     CHECK_FALSE(is_user_code(file));
+}
+
+TEST_CASE("tensors with the sizes of the parameters are gradients or states") {
+  NamedLines lines;
+  SimulatedAllocator allocator;
+  const auto parameters = [&](std::size_t first, StackId stack) {
+    for (std::size_t i = 0; i < 24; ++i)
+      allocator.allocate(first + i, (1 + i % 5) * megabyte / 2 + 4, 0, SimulatedAllocator::default_pool, stack);
+  };
+  const StackId mine = lines.line(50), backward = 0, other = lines.line(60);
+  parameters(0, no_stack);
+  const std::size_t before = allocator.snapshot().devices.front().events.size();
+  parameters(100, backward);
+  parameters(200, mine);
+  for (std::size_t i = 0; i < 24; ++i)
+    allocator.allocate(300 + i, (1 + i % 5) * megabyte, 0, SimulatedAllocator::default_pool, other);
+  SnapshotFile file = recorded_file(allocator, lines);
+  std::vector<TraceEvent>& events = file.devices.front().events;
+  events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(before));
+  std::map<std::string, std::int64_t> lines_of;
+  for (const ReportHolder& holder : analyse_snapshot(file).front().report.holders)
+    lines_of[holder.category] = holder.at.line.value_or(0);
+  CHECK(lines_of == std::map<std::string, std::int64_t>{
+                        {"unrecorded", 0}, {"gradient", 0}, {"optimizer_state", 50}, {"unknown", 60}});
 }
