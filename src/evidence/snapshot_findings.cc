@@ -9,6 +9,7 @@
 #include "evidence/code_lines.h"
 #include "evidence/moment.h"
 #include "evidence/replay.h"
+#include "evidence/snapshot_pictures.h"
 #include "evidence/step_growth.h"
 #include "evidence/tensor_kinds.h"
 
@@ -37,6 +38,7 @@ class DeviceAnalysis {
     add_growth();
     add_refused();
     add_what_if();
+    add_pictures();
     return std::move(out_);
   }
 
@@ -213,6 +215,7 @@ class DeviceAnalysis {
     for (const auto& [frame, row] : order)
       out_.report.pinners.push_back(
           {lines_.code_line(frame), row.blocks, signed_bytes(row.live), signed_bytes(row.stranded)});
+    if (!order.empty()) pinning_frame_ = order.front().first;
   }
 
   void add_growth() {
@@ -271,6 +274,14 @@ class DeviceAnalysis {
       r.what_if.push_back({std::string(one.setting), one.fits, signed_bytes(one.peak_reserved)});
   }
 
+  void add_pictures() {
+    if (is_traced() && !file_.cut) out_.report.live_memory = draw_live_memory(device_, moment_, lines_, kinds_);
+    MapMarks marks;
+    if (request_ != nullptr) marks.list = list_of_request(), marks.request = request_->size;
+    if (out_.report.failure == SnapshotFailure::fragmentation) marks.pinning_frame = pinning_frame_;
+    out_.report.map = draw_memory_map(moment_, lines_, marks);
+  }
+
   const SnapshotFile& file_;
   const DeviceSnapshot& device_;
   const CodeLines& lines_;
@@ -278,6 +289,7 @@ class DeviceAnalysis {
   TensorKinds kinds_;
   const TraceEvent* request_ = nullptr;  ///< the refused one that ended the work
   u64 free_in_list_ = 0;
+  u32 pinning_frame_ = CodeLines::no_frame;  ///< of the first pinner
   MemorySnapshot out_;
 };
 

@@ -15,6 +15,8 @@
 namespace oomdoctor {
 
 template <>
+inline constexpr auto enum_names<DrawnBlock> = names_up_to<DrawnBlock::pinner>("live", "pending", "free", "pinner");
+template <>
 inline constexpr auto enum_names<SnapshotFailure> = names_up_to<SnapshotFailure::unknown>(
     to_string(SnapshotFailure::fragmentation), to_string(SnapshotFailure::stream_pending),
     to_string(SnapshotFailure::private_pool), to_string(SnapshotFailure::capacity), to_string(SnapshotFailure::none),
@@ -42,6 +44,16 @@ struct SnapshotShares {
   double evaluation = 0;  ///< requested below a function that evaluates
   double logits = 0;      ///< requested by the loss or for the logits
   double request = 0;
+};
+
+/// The bounds of what a report keeps for its pictures.
+struct SnapshotPictures {
+  static constexpr std::size_t points = 600;      ///< of a curve: two for three pixels of a page
+  static constexpr std::size_t curves = 9;        ///< that a reader can tell apart
+  static constexpr std::size_t rows = 16;         ///< of the map
+  static constexpr std::size_t dots = 360;        ///< of a row: one pixel on a phone, two on a screen
+  static constexpr std::size_t lists = 4;         ///< of blocks; the others are some megabytes
+  static constexpr std::size_t pieces = 1 << 15;  ///< more than all dots, borders of segments and large blocks
 };
 
 /// Far more lines of code than a program has that allocate.

@@ -354,6 +354,48 @@ constexpr std::string_view to_string(SnapshotFailure failure) {
   return names[static_cast<std::size_t>(failure)];
 }
 
+/// The live memory of a line of code over the trace of a snapshot, for a picture.
+struct ReportLiveCurve {
+  CodeLine at;
+  std::string category;             ///< without a line: of the memory; "others" for all that have no curve of their own
+  std::vector<std::int64_t> bytes;  ///< one value for each point
+};
+
+/// Live memory over the trace. A point is the moment with the most live memory among equally many events.
+struct ReportLiveMemory {
+  std::vector<ReportLiveCurve> curves;  ///< the line that once had the most comes first, "others" last
+  std::int64_t peak_bytes = 0, peak_event = 0;
+  std::int64_t events = 0;  ///< up to the moment of the snapshot
+};
+
+/// What a picture shows of a block. A pinner is a live block that keeps free memory of its segment in pieces.
+enum class DrawnBlock { live, pending, free, pinner };
+
+/// A piece of a segment: a block, or several blocks that are too small to be drawn.
+struct ReportMapPiece {
+  DrawnBlock kind = DrawnBlock::live;  ///< of several blocks that of most bytes, or pinner if one of them is
+  std::int64_t bytes = 0;
+  bool begins_segment = false;
+};
+
+/// The segments of one list of free blocks, by address.
+struct ReportMapList {
+  std::int64_t stream = 0;
+  bool small = false;         ///< for requests up to 1 MiB
+  bool private_pool = false;  ///< of a CUDA graph, or a torch.cuda.MemPool
+  bool of_request = false;    ///< the refused request may use it
+  std::int64_t segments = 0, bytes = 0, free_bytes = 0;
+  std::vector<ReportMapPiece> pieces;
+};
+
+/// Where the blocks are, for a picture.
+struct ReportMemoryMap {
+  std::int64_t row_bytes = 0;        ///< of one row of the picture
+  std::int64_t joined_blocks = 0;    ///< that are drawn together with others
+  std::vector<ReportMapList> lists;  ///< that of the request first, then the largest
+  std::int64_t more_lists = 0;
+};
+
 /// What an allocator snapshot shows of one device, at the last failure, or else at its end. Sums are exact, and what
 /// the file cannot tell is absent.
 struct ReportSnapshot {
@@ -377,6 +419,8 @@ struct ReportSnapshot {
   std::vector<ReportWhatIf> what_if;
   std::string what_if_unavailable;
   std::optional<std::string> joined_incident, own_incident;
+  std::optional<ReportLiveMemory> live_memory;  ///< in pictures only; absent without a trace
+  std::optional<ReportMemoryMap> map;           ///< in pictures only; absent if the layout is unknown
 };
 
 /// The number of lines, and of the lines that a parser recognized.

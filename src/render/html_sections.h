@@ -63,6 +63,9 @@ void add_first_fix(Document& page, const Content& content);
 void add_fixes(Document& page, const Content& content);      ///< all but the first fix, what won't help, open questions
 void add_account(Document& page, const Content& content);    ///< where the memory was
 void add_snapshots(Document& page, const Content& content);  ///< what they show
+/// Pictures of a snapshot; nothing if it has none.
+void add_memory_map(Document& page, const ReportSnapshot& of);
+void add_live_memory(Document& page, const ReportSnapshot& of);
 void add_chart(Document& page, const Plot& plot);
 void add_series(Document& page, const Content& content);    ///< all but the first chart, every series, the ranks
 void add_failures(Document& page, const Content& content);  ///< as the log printed them

@@ -416,6 +416,48 @@ void fields(auto& field, Is<ReportWhatIf> auto& of) {
   field("peak_reserved_bytes", of.peak_reserved_bytes, in_bytes);
 }
 
+void fields(auto& field, Is<ReportLiveCurve> auto& of) {
+  field.type("live_curve");
+  code_line_fields(field, of.at);
+  field("category", of.category);
+  field("bytes", of.bytes, {.max_items = SnapshotPictures::points + 1});
+}
+
+void fields(auto& field, Is<ReportLiveMemory> auto& of) {
+  field.type("live_memory");
+  field("curves", of.curves, {.max_items = SnapshotPictures::curves});
+  field("peak_bytes", of.peak_bytes, in_bytes);
+  field("peak_event", of.peak_event, as_count);
+  field("events", of.events, as_count);
+}
+
+void fields(auto& field, Is<ReportMapPiece> auto& of) {
+  field.type("map_piece");
+  field("kind", of.kind);
+  field("bytes", of.bytes, in_bytes);
+  field("begins_segment", of.begins_segment);
+}
+
+void fields(auto& field, Is<ReportMapList> auto& of) {
+  field.type("map_list");
+  field("stream", of.stream);
+  field("small", of.small);
+  field("private_pool", of.private_pool);
+  field("of_request", of.of_request);
+  field("segments", of.segments, as_count);
+  field("bytes", of.bytes, in_bytes);
+  field("free_bytes", of.free_bytes, in_bytes);
+  field("pieces", of.pieces, {.max_items = SnapshotPictures::pieces});
+}
+
+void fields(auto& field, Is<ReportMemoryMap> auto& of) {
+  field.type("memory_map");
+  field("row_bytes", of.row_bytes, in_bytes);
+  field("joined_blocks", of.joined_blocks, as_count);
+  field("lists", of.lists, {.max_items = SnapshotPictures::lists});
+  field("more_lists", of.more_lists, as_count);
+}
+
 void fields(auto& field, Is<ReportSnapshot> auto& of) {
   field.type("snapshot", "of one device, at the last failure or at the end; what the file cannot tell is null");
   field("path", of.path);
@@ -449,6 +491,7 @@ void fields(auto& field, Is<ReportSnapshot> auto& of) {
   field("what_if_unavailable", of.what_if_unavailable, if_any);
   field("joined_incident", of.joined_incident, or_null);
   field("own_incident", of.own_incident, or_null);
+  field.words_only(of.live_memory, of.map);
 }
 
 void fields(auto& field, Is<ReportCoverage> auto& of) {

@@ -1,7 +1,10 @@
 #include "report/snapshot_words.h"
 
 #include <algorithm>
-#include <string_view>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,6 +55,52 @@ std::string failure_words(const ReportSnapshot& of) {
   }
 }
 
+/// The earlier snapshot of the same device, else the next one; else of the others that with the least live memory.
+const ReportSnapshot* find_other(const Report& report, const ReportSnapshot& main) {
+  const ReportSnapshot *before = nullptr, *behind = nullptr, *least = nullptr;
+  for (const ReportSnapshot& one : report.snapshots) {
+    if (&one == &main) continue;
+    if (one.rank == main.rank && one.device == main.device && one.path != main.path) {
+      if (&one < &main) before = &one;
+      if (&one > &main && behind == nullptr) behind = &one;
+    }
+    if (least == nullptr || one.live_bytes < least->live_bytes) least = &one;
+  }
+  return before != nullptr ? before : behind != nullptr ? behind : least;
+}
+
+struct LineDifference {
+  const ReportHolder* holder = nullptr;
+  std::int64_t bytes = 0;
+};
+
+/// The lines that have more or less in the second one, the largest difference first. Small ones say nothing.
+std::vector<LineDifference> differences(const ReportSnapshot& first, const ReportSnapshot& second) {
+  constexpr std::int64_t least_share = 100;  // of the live memory: a hundredth
+  const auto key = [](const ReportHolder& of) {
+    return std::tuple(of.at.file, of.at.line, of.at.function, of.at.file ? std::string() : of.category);
+  };
+  std::map<std::invoke_result_t<decltype(key), const ReportHolder&>, LineDifference> by_line;
+  for (const ReportHolder& holder : first.holders) by_line[key(holder)] = {&holder, -holder.live_bytes};
+  for (const ReportHolder& holder : second.holders) {
+    LineDifference& line = by_line[key(holder)];
+    line.holder = &holder;
+    line.bytes += holder.live_bytes;
+  }
+  std::vector<LineDifference> lines;
+  for (const auto& [at, line] : by_line)
+    if (line.bytes != 0 && std::abs(line.bytes) >= second.live_bytes / least_share) lines.push_back(line);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.bytes) > std::abs(b.bytes); });
+  return lines;
+}
+
+/// What distinguishes a snapshot from another one.
+std::string name_beside(const ReportSnapshot& of, const ReportSnapshot& other) {
+  if (of.rank && other.rank && of.rank != other.rank) return fmt::format("rank {}", *of.rank);
+  return of.path != other.path ? of.path : fmt::format("GPU {}", of.device);
+}
+
 std::string what_if_words(const ReportSnapshot& of) {
   std::vector<std::string> fits, fails;
   for (const ReportWhatIf& one : of.what_if)
@@ -76,24 +125,40 @@ const ReportSnapshot* main_snapshot(const Report& report) {
   return grows != nullptr ? grows : first;
 }
 
-std::string holder_words(const ReportHolder& of) {
-  if (of.at.file) return code_line_words(of.at);
-  return of.category == "unrecorded" ? "before the recording began"
-                                     : fmt::format("no line of the user's code ({})", of.category);
+std::string owner_words(const CodeLine& at, std::string_view category) {
+  if (at.file) return code_line_words(at);
+  if (category == "unrecorded") return "before the recording began";
+  if (category == "earlier") return "before the trace begins";
+  if (category == "others") return "all other lines";
+  return fmt::format("no line of the user's code ({})", category_words(category));
 }
 
-std::vector<SnapshotLine> snapshot_lines(const ReportSnapshot& of) {
+std::string holder_words(const ReportHolder& of) { return owner_words(of.at, of.category); }
+
+std::string category_words(std::string_view category) {
+  if (category == "unrecorded") return "not recorded";
+  std::string words(category);
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words.starts_with("kv ") ? "KV " + words.substr(3) : words;
+}
+
+std::string when_words(const ReportSnapshot& of) {
+  return of.at == "end" ? "at the end of the file" : "at the failure";
+}
+
+std::vector<SnapshotLine> snapshot_lines(const ReportSnapshot& of, SnapshotLines which) {
   constexpr std::size_t holders_shown = 3;
+  const bool alone = which == SnapshotLines::alone;
   std::vector<SnapshotLine> lines;
-  const std::string when = of.at == "end" ? "at the end of the file" : "at the failure";
-  lines.push_back({"Snapshot", fmt::format("{}, GPU {}, {}: {}", of.path, of.device, when, memory_words(of))});
+  lines.push_back(
+      {"Snapshot", fmt::format("{}, GPU {}, {}: {}", of.path, of.device, when_words(of), memory_words(of))});
   std::vector<std::string> holders;
   for (const ReportHolder& holder : of.holders) {
     if (holders.size() == holders_shown) break;
     holders.push_back(fmt::format("{} {} ({})", bytes_text(holder.live_bytes), holder_words(holder),
                                   plural(holder.blocks, "block", "blocks")));
   }
-  if (!holders.empty()) lines.push_back({"Most memory", fmt::format("{}", fmt::join(holders, "; "))});
+  if (alone && !holders.empty()) lines.push_back({"Most memory", fmt::format("{}", fmt::join(holders, "; "))});
   if (of.at != "end" && of.request_bytes) lines.push_back({"Request", failure_words(of)});
   if (of.failure == SnapshotFailure::fragmentation && !of.pinners.empty()) {
     const ReportPinner& pinner = of.pinners.front();
@@ -109,8 +174,28 @@ std::vector<SnapshotLine> snapshot_lines(const ReportSnapshot& of) {
   }
   const bool judged =
       std::any_of(of.what_if.begin(), of.what_if.end(), [](const ReportWhatIf& one) { return one.fits.has_value(); });
-  if (judged) lines.push_back({"Other settings", what_if_words(of)});
+  if (judged && alone) lines.push_back({"Other settings", what_if_words(of)});
+  if (!alone && !of.what_if_unavailable.empty())
+    lines.push_back({"Other settings", "not replayed: " + of.what_if_unavailable});
   return lines;
+}
+
+std::optional<SnapshotLine> snapshot_difference(const Report& report) {
+  const ReportSnapshot* const main = main_snapshot(report);
+  const ReportSnapshot* const other = main == nullptr ? nullptr : find_other(report, *main);
+  if (other == nullptr) return std::nullopt;
+  const ReportSnapshot& less = main->live_bytes < other->live_bytes ? *main : *other;
+  const ReportSnapshot& more = &less == main ? *other : *main;
+  const std::vector<LineDifference> lines = differences(less, more);
+  if (lines.empty()) return std::nullopt;
+  constexpr std::size_t lines_shown = 5;
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < std::min(lines.size(), lines_shown); ++i)
+    words.push_back(fmt::format("{}{} {}", lines[i].bytes > 0 ? "+" : "", bytes_text(lines[i].bytes),
+                                holder_words(*lines[i].holder)));
+  return SnapshotLine{"Differs", fmt::format("{} has {} more live memory than {}: {}", name_beside(more, less),
+                                             bytes_text(more.live_bytes - less.live_bytes), name_beside(less, more),
+                                             fmt::join(words, "; "))};
 }
 
 }  // namespace oomdoctor

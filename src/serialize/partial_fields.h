@@ -231,6 +231,8 @@ void fields(auto& field, Is<KeptBlock> auto& of) {
 void fields(auto& field, Is<MemorySnapshot> auto& of) {
   field.type("device_snapshot");
   field("report", of.report);
+  field("live_memory", of.report.live_memory);
+  field("map", of.report.map);
   field("refused", of.refused);
   field("shares", of.shares);
   field("usable_bytes", of.usable_bytes);

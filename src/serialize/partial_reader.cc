@@ -237,6 +237,7 @@ void check_snapshot(const MemorySnapshot& snapshot) {
   if (!std::all_of(snapshot.blocks.begin(), snapshot.blocks.end(), holds))
     throw Broken{"snapshots.blocks.holder: there is no such holder"};
   if (report.live_basis.empty()) throw Broken{"snapshots.report.live_basis: it is empty"};
+  if (report.map && report.map->row_bytes < 1) throw Broken{"snapshots.map.row_bytes: it is no length"};
 }
 
 /// Lines of one file limit the order of events, and the number of claimed lines.

@@ -6,6 +6,7 @@ Chromium, and npm for axe-core.
 import functools
 import http.server
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -23,9 +24,10 @@ import npm_tools  # noqa: E402
 
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
 STORIES = HERE.parents[1] / "samples" / "stories"
-# Of each kind of page one: with a chart, with an account alone, with neither, of GPUs, and without a failure.
+# Of each kind of page one: with a chart, with an account alone, with neither, of GPUs, without a failure, of snapshots.
 SAMPLES = ("leak.log", "fragmentation.log", "model_states_optimizer.log", "host_slurm.log", "gpu_two_devices.csv",
-           "ddp_two_ranks.log", "handled_batch_finder.log", "host_numpy.log")
+           "ddp_two_ranks.log", "handled_batch_finder.log", "host_numpy.log", "../snapshots/pinned.pickle",
+           "../snapshots/leak.pickle")
 FAULTS = (HERE / "geometry.js").read_text()
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 # What Jenkins sends with the artifacts of a build.
@@ -238,6 +240,23 @@ class Contents(InABrowser):
         self.assertGreater(min(widths), 3)
         self.assertIn("<1%", page.evaluate("document.querySelector('#account table').textContent"))
         self.assertNotRegex(page.evaluate("document.querySelector('#account table').textContent"), r"\b0%")
+
+    def test_the_blocks_of_a_snapshot_are_drawn_to_scale(self):
+        page = self.open(self.report_on(STORIES / "../snapshots/pinned.pickle"), **WIDE)
+        snapshot = json.loads(subprocess.run([BINARY, "analyze", "--fail-on", "never", "--format", "json",
+                                              STORIES / "../snapshots/pinned.pickle"], check=True, capture_output=True,
+                                             timeout=60).stdout)["snapshots"][0]
+        asked, free = page.evaluate("[...document.querySelectorAll('.map .rows path')].slice(0, 2)"
+                                    ".map(e => e.getBoundingClientRect().width)")
+        self.assertAlmostEqual(asked / free, snapshot["request_bytes"] / snapshot["largest_free_bytes"], delta=0.1)
+        textures = page.evaluate("[...document.querySelectorAll('.curves pattern path')].map(e => e.getAttribute('d'))")
+        self.assertEqual(len(set(textures)), len(textures))
+        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
+        self.assertEqual(len(set(ids)), len(ids))
+        missing = page.evaluate("[...document.querySelectorAll('[fill^=url]')].map(e => e.getAttribute('fill').slice(5, -1))"
+                                ".filter(id => !document.getElementById(id))")
+        self.assertEqual(missing, [])
+        self.assert_quiet(page)
 
     def test_the_report_is_copied_as_markdown(self):
         page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)

@@ -9,6 +9,7 @@
 
 #include "catch.h"
 #include "evidence/code_lines.h"
+#include "model/memory_snapshot.h"
 #include "simulated_allocator.h"
 
 using namespace oomdoctor;
@@ -141,6 +142,82 @@ TEST_CASE("a line of the user's code is in no library") {
         "/usr/lib/python3.11/threading.py", "torch/nn/functional.py", "C:\\env\\Lib\\site-packages\\accelerate\\x.py",
         "/tmp/torchinductor_user/ab/cab.py", "<frozen importlib>", "<string>", "??", "/src/kernel.cpp"})
     CHECK_FALSE(is_user_code(file));
+}
+
+TEST_CASE("the pictures of a snapshot add up") {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    CAPTURE(seed);
+    NamedLines lines;
+    SimulatedAllocator allocator({.expandable = seed % 4 == 3}, 800 * megabyte);
+    std::mt19937_64 random(seed);
+    for (std::size_t id = 0; id < 40; ++id)
+      allocator.allocate(1000 + id, 1 + random() % (3 * megabyte), random() % 2, SimulatedAllocator::default_pool,
+                         lines.line(10 + static_cast<int>(id % 14)));
+    fill_until_refused(allocator, seed, lines.line(7));
+    const ReportSnapshot found = analyse_snapshot(recorded_file(allocator, lines)).front().report;
+    REQUIRE(found.live_memory);
+    REQUIRE(found.live_memory->curves.size() == SnapshotPictures::curves);
+    CHECK(found.live_memory->curves.back().category == "others");
+    i64 most = 0, last = 0;
+    const std::size_t points = found.live_memory->curves.front().bytes.size();
+    REQUIRE(points <= SnapshotPictures::points + 1);
+    for (std::size_t i = 0; i < points; ++i) {
+      last = 0;
+      for (const ReportLiveCurve& curve : found.live_memory->curves) last += curve.bytes.at(i);
+      most = std::max(most, last);
+    }
+    CHECK(last == found.live_bytes);
+    CHECK(most == found.live_memory->peak_bytes);
+    REQUIRE(found.map);
+    i64 pieces = 0, free = 0, segments = 0;
+    for (const ReportMapList& list : found.map->lists) {
+      for (const ReportMapPiece& piece : list.pieces) pieces += piece.bytes;
+      free += list.free_bytes;
+      segments += list.segments;
+    }
+    CHECK(pieces == found.reserved_bytes);
+    CHECK(free == found.free_cached_bytes);
+    CHECK(found.map->lists.front().of_request);
+    CHECK(found.map->row_bytes >= std::min(*found.request_bytes, found.reserved_bytes));
+  }
+}
+
+TEST_CASE("memory that the trace only frees was there before it") {
+  NamedLines lines;
+  SimulatedAllocator allocator;
+  for (std::size_t id = 0; id < 4; ++id)
+    allocator.allocate(id, 5 * megabyte, 0, SimulatedAllocator::default_pool, lines.line(3));
+  SnapshotFile file = recorded_file(allocator, lines);
+  const std::size_t before = file.devices.front().events.size();
+  allocator.free(1);
+  allocator.allocate(9, 2 * megabyte, 0, SimulatedAllocator::default_pool, lines.line(4));
+  file = recorded_file(allocator, lines);
+  std::vector<TraceEvent>& events = file.devices.front().events;
+  events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(before));
+  const ReportSnapshot found = analyse_snapshot(file).front().report;
+  REQUIRE(found.live_memory);
+  CHECK(found.live_memory->peak_bytes == static_cast<i64>(20 * megabyte));
+  CHECK(found.live_memory->curves.front().at.line == 3);
+  CHECK(found.live_memory->curves.front().bytes.back() == static_cast<i64>(15 * megabyte));
+}
+
+TEST_CASE("a map of many blocks stays small") {
+  SnapshotFile file;
+  DeviceSnapshot& device = file.devices.emplace_back();
+  DeviceSegment& segment = device.segments.emplace_back();
+  constexpr u32 blocks = 100'000;
+  segment.blocks = blocks;
+  segment.size = 512 * u64{blocks};
+  segment.small = true;
+  for (u32 i = 0; i < blocks; ++i)
+    device.blocks.push_back({u64{512} * i, 512, 500, i % 3 == 0 ? BlockState::inactive : BlockState::active_allocated});
+  const ReportSnapshot found = analyse_snapshot(file).front().report;
+  REQUIRE(found.map);
+  CHECK(found.map->joined_blocks == blocks);
+  REQUIRE(found.map->lists.size() == 1);
+  CHECK(found.map->lists.front().pieces.size() == 1);
+  CHECK(found.map->lists.front().pieces.front().bytes == static_cast<i64>(segment.size));
+  CHECK(found.map->lists.front().free_bytes == found.free_cached_bytes);
 }
 
 TEST_CASE("tensors with the sizes of the parameters are gradients or states") {
