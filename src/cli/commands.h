@@ -14,6 +14,7 @@ int run_run(const Arguments& arguments);
 int run_watch(const Arguments& arguments);
 int run_estimate(const Arguments& arguments);
 int run_compare(const Arguments& arguments);
+int run_snapshot(const Arguments& arguments);
 int run_explain(const Arguments& arguments);
 int run_list(const Arguments& arguments);
 int run_schema(const Arguments& arguments);

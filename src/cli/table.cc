@@ -190,6 +190,16 @@ const std::vector<CommandSpec>& command_table() {
        {},
        run_compare,
        {"terminal", "json", "markdown"}},
+      {"snapshot",
+       "FILE...",
+       "read allocator snapshots; show who has the memory, what failed, what grows",
+       "FILE is what torch.cuda.memory._dump_snapshot wrote, as JSON or as a page of torch.cuda._memory_viz too; or a "
+       "folder of such files. Two snapshots of one device, or those of several ranks, are compared. oomdoctor analyze "
+       "reads them together with the logs, and has the fixes. Exit status: 0, or 2 for an error.",
+       {"format", "jobs", "redact", "color", "width", "help"},
+       {},
+       run_snapshot,
+       {"terminal", "json", "markdown", "html"}},
       {"explain",
        "ID [PATH...]",
        "explain a cause, a fix, a myth, a fact or a format",

@@ -1,4 +1,4 @@
-// The terminal reports of the other commands: a comparison, an estimate and a survey.
+// The terminal reports of the other commands: a comparison, an estimate, a survey and snapshots.
 #pragma once
 
 #include <string>
@@ -20,5 +20,10 @@ std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions&
 
 /// The survey for a terminal: the jobs, what they have in common, and the totals last.
 std::string survey_screen(const Survey& survey, const RenderOptions& view);
+
+/// The allocator snapshots of a report, which has at least one: what they show, the verdict last.
+std::string snapshot_screen(const Report& report, const RenderOptions& view);
+/// The same as GitHub-flavoured Markdown, verdict first.
+std::string snapshot_markdown(const Report& report);
 
 }  // namespace oomdoctor

@@ -49,6 +49,19 @@ const std::vector<SurveyWriter>& survey_writers() {
   return table;
 }
 
+const std::vector<Writer>& snapshot_writers() {
+  static const std::vector<Writer> table = {
+      {"terminal", "txt", "for people: what the snapshots show", snapshot_screen, true},
+      {"json", "json", "the report of oomdoctor analyze",
+       [](const Report& report, const RenderOptions&) { return json_text(report); }, true},
+      {"markdown", "md", "for issues, chats and job summaries",
+       [](const Report& report, const RenderOptions&) { return snapshot_markdown(report); }},
+      {"html", "html", "the page of oomdoctor analyze",
+       [](const Report& report, const RenderOptions&) { return html_text(report); }},
+  };
+  return table;
+}
+
 const Writer* find_writer(std::string_view name) {
   for (const auto& writer : writers())
     if (writer.name == name) return &writer;

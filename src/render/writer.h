@@ -27,6 +27,7 @@ using SurveyWriter = WriterOf<Survey>;
 /// In the order of --help.
 const std::vector<Writer>& writers();
 const std::vector<SurveyWriter>& survey_writers();
+const std::vector<Writer>& snapshot_writers();
 /// Null for an unknown name.
 const Writer* find_writer(std::string_view name);
 

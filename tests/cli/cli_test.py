@@ -1363,7 +1363,7 @@ class Knowledge(Case):
     def test_help_names_every_command_and_each_command_its_options(self):
         text = run("--help").stdout
         for command in ("analyze", "ci", "compare", "completions", "estimate", "explain", "list", "man", "schema",
-                        "survey"):
+                        "snapshot", "survey"):
             self.assertIn(f"oomdoctor {command} ", text)
             done = run(command, "--help")
             self.assertEqual((done.returncode, done.stdout), (0, run("help", command).stdout))

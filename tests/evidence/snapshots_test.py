@@ -169,5 +169,84 @@ class Snapshots(unittest.TestCase):
                 self.assertFalse((self.folder / "canary").exists())
 
 
+class ShortWay(unittest.TestCase):
+    """oomdoctor snapshot."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.held = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.held.cleanup)
+        cls.folder = Path(cls.held.name)
+        for name, job, release, form, data in make_snapshots.files(make_snapshots.JOBS):
+            if (release, form) == ("2.5", "pickle4"):
+                (cls.folder / f"{job}.pickle").write_bytes(data)
+        for name, steps in (("early", 5), ("late", 9), ("rank0_snapshot", 5), ("rank1_snapshot", 9)):
+            allocator = make_snapshots.CachingAllocator(8192 * make_snapshots.MIB)
+            kept = make_snapshots.stack(55, "log_step")
+            make_snapshots.train(allocator, steps, lambda step: allocator.allocate(21 * make_snapshots.MIB, kept))
+            value = make_snapshots.snapshot_of(allocator, "2.5")
+            (cls.folder / f"{name}.pickle").write_bytes(make_snapshots.ENCODERS["pickle4"][1](value))
+
+    def screen(self, *names, form="terminal"):
+        done = run_in(self.folder, "snapshot", "--width", "80", "--format", form, *names)
+        self.assertEqual((done.returncode, done.stderr.decode()), (0, ""))
+        return done.stdout.decode()
+
+    def test_one_screen(self):
+        for names in (["leak.pickle"], ["pinned.pickle"], ["healthy.pickle"], ["early.pickle", "late.pickle"],
+                      sorted(path.name for path in self.folder.glob("*.pickle"))):
+            lines = self.screen(*names).splitlines()
+            self.assertLessEqual(len(lines), 40, names)
+            self.assertLessEqual(max(map(len, lines)), 80, names)
+
+    def test_who_what_and_what_else(self):
+        screen = self.screen("pinned.pickle")
+        for words in ("400.00 MiB refused; the largest free block has 80.00 MiB", "enough is free, but in pieces",
+                      "24.00 MiB unknown birdsong/train.py:74 in running_mean (8 blocks)",
+                      "8 blocks of birdsong/train.py:74 in running_mean keep 584.00 MiB"):
+            self.assertIn(words, " ".join(screen.split()))
+        self.assertRegex(screen, r"default +\S+ MiB reserved at most, it does not fit")
+        self.assertRegex(screen, r"expandable_segments:True +\S+ MiB reserved at most, the request fits")
+        self.assertIn("OUT OF MEMORY  Fragmentation", "\n".join(screen.splitlines()[-2:]))
+        self.assertRegex(self.screen("leak.pickle"), r"optimizer state +birdsong/train.py:40 in update")
+        self.assertRegex(self.screen("healthy.pickle"), r"default +490.00 MiB reserved at most\n")
+
+    def test_two_snapshots_differ_in_a_line(self):
+        words = " ".join(self.screen("early.pickle", "late.pickle").split())
+        self.assertIn("late.pickle has 84.00 MiB more live memory than early.pickle: +84.00 MiB "
+                      "birdsong/train.py:55 in log_step", words)
+        words = " ".join(self.screen("rank0_snapshot.pickle", "rank1_snapshot.pickle").split())
+        self.assertIn("rank 1 has 84.00 MiB more live memory than rank 0: +84.00 MiB birdsong/train.py:55", words)
+        self.assertNotIn("Differs", self.screen("early.pickle"))
+
+    def test_other_formats(self):
+        self.assertEqual(json.loads(self.screen("pinned.pickle", form="json")), report_of(self.folder, "pinned.pickle"))
+        text = self.screen("early.pickle", "late.pickle", form="markdown")
+        for words in ("| early.pickle | 0 |", "### Most memory", "| 105.00 MiB | birdsong/train.py:55", "**Differs:**", "`expandable_segments:True`"):
+            self.assertIn(words, text)
+        page = self.screen("pinned.pickle", form="html")
+        for words in ("<!doctype html>", 'class="map"', 'class="curves"', "400.00 MiB requested"):
+            self.assertIn(words, page)
+
+    def test_a_page_of_a_hundred_thousand_blocks_is_small(self):
+        blocks = [{"address": i * 1024 + part, "size": 512, "requested_size": 100, "frames": [],
+                   "state": "inactive" if part else "active_allocated"} for i in range(50_000) for part in (0, 512)]
+        segment = {"device": 0, "address": 0, "total_size": 512 * len(blocks), "stream": 0, "segment_type": "small",
+                   "blocks": blocks}
+        (self.folder / "many.json").write_text(json.dumps({"segments": [segment], "device_traces": [[]]}))
+        page = self.screen("many.json", form="html")
+        self.assertIn("100,000 blocks are too small", page)
+        self.assertLess(len(page), 100_000)
+
+    def test_what_is_no_snapshot(self):
+        (self.folder / "train.log").write_text("step 1 allocated 3.00 GiB\n")
+        (self.folder / "evil.pkl").write_bytes(make_snapshots.hostile_pickles("canary")["global"][0])
+        for names, words in (([], "no snapshot given"), (["train.log"], "train.log is no allocator snapshot"),
+                             (["evil.pkl"], "GLOBAL"), (["gone.pickle"], "file not found: gone.pickle")):
+            done = run_in(self.folder, "snapshot", *names)
+            self.assertEqual((done.returncode, done.stdout), (2, b""), names)
+            self.assertIn(words, done.stderr.decode())
+
+
 if __name__ == "__main__":
     unittest.main()
