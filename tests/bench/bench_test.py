@@ -12,7 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", "build/release/oomdoctor"))
-LOGS = ["sparse", "dense", "csv", "bar", "gzip", "zstd", "small", "survey", "ranks"]
+LOGS = ["sparse", "dense", "csv", "bar", "gzip", "zstd", "small", "survey", "ranks", "trace", "gigabyte"]
 
 
 def bench(*words, binary=BINARY):
@@ -37,7 +37,8 @@ class Bench(unittest.TestCase):
                 continue
             self.assertRegex(done.stdout, rf"(?m)^{log} +[\d.]+ +[\d.]+ +\d+ +\d+$")
             self.assertRegex(text, rf"(?m)^\| {log} \| [\d.]+ MB \| \d+ MiB \| ")
-        for what in ("one log", "a survey of 1,000 jobs", "one case of 5,000 ranks", "one short log"):
+        for what in ("one log", "a survey of 1,000 jobs", "one case of 5,000 ranks", "one short log",
+                     "a snapshot of 1,000,000 events"):
             self.assertRegex(text, rf"(?m)^\| {what}, \d+ [kM]B \| [\d.]+ m?s \|")
         self.assertRegex(text, r"(?m)^\| sparse \| `wc -l` \| [\d.]+ \|$")
         self.assertRegex(text, r"(?m)^In the ranks, each log takes [\d.]+ times as long as with a tenth of the logs\.$")
