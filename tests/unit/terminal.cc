@@ -205,5 +205,7 @@ TEST_CASE("a log without any recognized line is not called healthy", "[terminal]
 
 TEST_CASE("an undecided verdict names both candidates", "[terminal]") {
   const std::string text = terminal_text(samples::handled());
-  CHECK(contains(text, "Cause unclear: Evaluation keeps its outputs on the device 44%, "));
+  CHECK(contains(text, "cause unclear\n --> rank1.log:301"));
+  CHECK(contains(text, "Cause unclear\n  44% ████▍      Evaluation keeps its outputs on the device\n"));
+  CHECK(contains(text, "  38% ███▊       One sample is far larger than the others\n"));
 }
