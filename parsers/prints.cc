@@ -2,12 +2,31 @@
 //
 // These patterns are fallbacks: they apply only if no known format took the line. Units such as GB do not show whether
 // they mean 10^9 or 2^30. Such series are marked, and the GPU's capacity decides later.
+#include <algorithm>
+#include <vector>
+
+#include "base/ascii.h"
+#include "model/series.h"
+#include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
 namespace oomdoctor::parsers::prints {
 namespace {
+
+/// The longer side of the images of a step, in pixels. Memory depends on the area, but logs name the sides.
+void emit_image(const Match& m, EventSink& sink, i64 longer_side) {
+  const FreeformLine printed = read_freeform(m.text);
+  if (!printed.step || longer_side < 1) return;  // without a step it may be any tensor
+  Reading r;
+  r.metric = Metric::input_length;
+  r.value = static_cast<double>(longer_side);
+  r.quantum = 1;
+  r.label = image_label;
+  if (printed.evaluation) r.phase = "evaluation";
+  sink.reading(r, printed.step);
+}
 
 /// Corrects the metric if the words of the line show that a bare "free" or "used" is about host RAM: msg="system
 /// memory" free="900.1 MiB".
@@ -26,7 +45,7 @@ void emit(const Match& m, EventSink& sink) {
   const FreeformLine& printed = *m.printed;
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   if (!printed.evaluation && (printed.step || printed.epoch))
-    sink.step({whole(printed.step), whole(printed.total), printed.epoch});
+    sink.step({whole(printed.step), whole(printed.total), printed.epoch, first_epoch_of(printed)});
   for (const FreeformValue& v : printed.values) {
     Origin where;
     where.device = v.device;
@@ -51,6 +70,28 @@ void longest(const Match& m, EventSink& sink) {
   r.label = "max seq in batch";
   if (printed.evaluation) r.phase = "evaluation";
   sink.reading(r, printed.step);
+}
+
+/// "(4, 3, 640, 480)", "[8, 16, 224, 224, 3]": images or videos, with one, three or four channels in front of their
+/// sides or at the end.
+void image_shape(const Match& m, EventSink& sink) {
+  constexpr i64 min_side = 16;  // pixels: smaller sides are those of a feature map
+  std::vector<i64> sizes;
+  for (std::string_view rest = m[1]; !rest.empty();) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    sizes.push_back(leading_integer(trimmed(rest.substr(0, comma))));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  const auto is_channels = [](i64 size) { return size == 1 || size == 3 || size == 4; };
+  const std::size_t n = sizes.size();
+  const bool first = is_channels(sizes[n - 3]), last = is_channels(sizes[n - 1]);
+  if (first == last) return;
+  const i64 a = sizes[first ? n - 2 : n - 3], b = sizes[first ? n - 1 : n - 2];
+  if (std::min(a, b) >= min_side) emit_image(m, sink, std::max(a, b));
+}
+
+void image_sides(const Match& m, EventSink& sink) {
+  emit_image(m, sink, std::max(leading_integer(m[1]), leading_integer(m[2])));
 }
 
 }  // namespace oomdoctor::parsers::prints

@@ -77,11 +77,12 @@ bool is_statement(std::string_view line) { return read_statement(line).voice != 
 /// have none.
 bool names_memory(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 160;
-  static constexpr std::string_view words[] = {"mem",      "alloc", "oom", "ram", "hbm",     "swap", "heap",
-                                               "resource", "mmap",  "rss", "shm", "byte",    "kib",  "mib",
-                                               "gib",      "kb",    "mb",  "gb",  "reserve", "fit",  "vm"};
+  static constexpr std::string_view words[] = {"mem",  "alloc", "oom",     "ram",  "hbm", "swap",  "heap",   "resource",
+                                               "mmap", "rss",   "shm",     "byte", "kib", "mib",   "gib",    "kb",
+                                               "mb",   "gb",    "reserve", "fit",  "vm",  "moire", "peicher"};
   const auto lower_at = [&](std::size_t i) { return lower(block[i]); };
   std::size_t begin = at, end = at;
+  if (static_cast<unsigned char>(block[at]) >= 0x80) return true;  // a phrase of another language names memory itself
   while (begin > 0 && at - begin < reach && !ends_line(block[begin - 1])) --begin;
   while (end < block.size() && end - at < reach && !ends_line(block[end])) ++end;
   for (std::size_t i = begin; i < end; ++i)

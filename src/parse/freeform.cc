@@ -6,10 +6,10 @@
 #include <deque>
 
 #include "base/ascii.h"
-#include "parse/chinese.h"
 #include "parse/label.h"
 #include "parse/parser.h"
 #include "parse/tokens.h"
+#include "parse/translation.h"
 
 namespace oomdoctor {
 namespace {
@@ -18,6 +18,7 @@ constexpr std::size_t max_label_words = 9;
 constexpr std::size_t max_values = 16;
 constexpr std::size_t max_line_bytes = 512;  ///< bytes; a longer line is a list of many records
 constexpr double granule = 512;              ///< bytes: PyTorch's allocator rounds every size to a multiple of it
+constexpr double segments_of_gib = 512;      ///< PyTorch's allocator takes memory in multiples of 2 MiB
 constexpr double page = 4096;                ///< bytes: psutil and the kernel count a process in pages
 
 using LowerWords = std::vector<std::string_view>;
@@ -124,6 +125,7 @@ class FreeformReader {
   void read_progress();
   bool is_parameter() const;
   bool counts_work_done(std::size_t n) const;
+  bool is_before_step_word(std::size_t n) const;
   std::optional<std::size_t> find_step_in_epoch(std::size_t n) const;
   void read_leading_step();
   void judge_line();
@@ -132,6 +134,7 @@ class FreeformReader {
   std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
   std::optional<Label> label_behind(const NumberPhrase& p, std::size_t at) const;
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
+  std::optional<Unit> unit_of_line() const;
   void read_values();
   void resolve_unitless();
   void drop_ambiguous();
@@ -151,6 +154,7 @@ class FreeformReader {
   bool about_device_ = false;
   bool digits_matter_ = false;  ///< the result depends on digits beyond the value of their number
   std::optional<bool> prose_;
+  std::optional<Unit> printed_unit_;  ///< directly after the last value that has one
   std::vector<std::pair<std::size_t, std::size_t>>
       unitless_;  ///< (index in out_.values, token): allocator values without a unit
 };
@@ -296,6 +300,9 @@ void FreeformReader::read_bar() {
       out_.leads = true;
     } else {
       out_.other_work = true;
+      const double done = tokens_[i].number.value;
+      out_.calls = done < tokens_[i + 2].number.value ? done : 0;
+      digits_matter_ = true;
     }
     return;
   }
@@ -330,6 +337,15 @@ bool FreeformReader::counts_work_done(std::size_t n) const {
          (tokens_[n + 1].name == "iterations" || tokens_[n + 1].name == "steps");
 }
 
+/// "[40 step] loss 2.81", as several languages put it: the number is before its word, at the start of the line.
+bool FreeformReader::is_before_step_word(std::size_t n) const {
+  if (!is_integer(n) || !(n == 0 || (n == 1 && is(0, '['))) || !is_word(n + 1) || glued(n + 1)) return false;
+  if (!one_of(tokens_[n + 1].name, {"step", "iter", "it"})) return false;
+  const bool translated = line_.data() != printed_.data();
+  return translated ||
+         (n + 2 < tokens_.size() && tokens_[n + 2].kind == Kind::mark && !is(n + 2, '[') && !is(n + 2, '/'));
+}
+
 /// Finds step, iteration, batch and epoch by their words. The most reliable name wins (see step_rank()).
 void FreeformReader::read_progress() {
   // The summary of wandb repeats, after the end, the last logged values.
@@ -338,7 +354,7 @@ void FreeformReader::read_progress() {
   if (out_.epoch) out_.total.reset();  // set by a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {
     if (!is_number(n)) continue;
-    if (best == 0 && counts_work_done(n)) {
+    if (best == 0 && (counts_work_done(n) || is_before_step_word(n))) {
       best = 1;
       set_step(n, std::nullopt);
       continue;
@@ -406,8 +422,9 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   r.value = number.value * (unit ? unit->bytes : 1);
   r.quantum = compute_quantum(unit ? unit->bytes : 1, number.decimals);
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
-  if (phrase.begin < phrase.end)
-    r.label = std::string(printed_.substr(phrase.begin, std::min<std::size_t>(phrase.end - phrase.begin, 48)));
+  std::size_t begin = phrase.begin;  // a shorter translation begins behind blanks
+  while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
+  if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
@@ -468,6 +485,22 @@ std::optional<Unit> FreeformReader::unit_at(std::size_t n, GaugeValue& number, b
   return unit;
 }
 
+/// "alloc=8.0 reserved=9.0 (GB)", "mem [MB] alloc 8100 reserved 9000": a unit in brackets at the end of the line or
+/// before a label belongs to all figures. One before a number, "memory (MB): 12", belongs to that number.
+std::optional<Unit> FreeformReader::unit_of_line() const {
+  std::optional<Unit> unit;
+  for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+    if (!(is(i, '(') && is(i + 2, ')')) && !(is(i, '[') && is(i + 2, ']'))) continue;
+    if (!is_word(i + 1) || !is_label_unit(tokens_[i + 1].name)) continue;
+    std::size_t next = i + 3;
+    while (next < tokens_.size() && tokens_[next].kind == Kind::mark) ++next;
+    const auto here = is_number(next) ? std::nullopt : read_unit(tokens_[i + 1].text, true);
+    if (!here || (unit && unit->bytes != here->bytes)) return std::nullopt;
+    unit = here;
+  }
+  return unit;
+}
+
 /// "GPU: 8.0GB used", "system: 9.0GB free": the word after the size names the metric.
 std::optional<Label> FreeformReader::label_behind(const NumberPhrase& p, std::size_t at) const {
   const bool next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');  // it labels the next value
@@ -479,7 +512,8 @@ std::optional<Label> FreeformReader::label_behind(const NumberPhrase& p, std::si
   return read_label(words);
 }
 
-/// "GPU: 2.8/11.0 GB": two sizes after a device are its memory, although no word names memory.
+/// "GPU: 2.8/11.0 GB", "step 40 GPU 8.3 GB": two sizes after a device, or one in a step line, are its memory, although
+/// no word names memory.
 std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size_t n) {
   auto label = read_label(p.words);
   // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": next to values of the GPU, this is the memory of the
@@ -492,7 +526,7 @@ std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size
   if (label || p.words.size() != 1 || !one_of(p.words[0], {"gpu", "cuda"})) return label;
   GaugeValue number = tokens_[n].number;
   bool of_total = false;
-  if (unit_at(n, number, of_total) && of_total) label = Label{Metric::memory, SeriesKind::gauge, true};
+  if (unit_at(n, number, of_total) && (of_total || out_.step)) label = Label{Metric::memory, SeriesKind::gauge, true};
   return label;
 }
 
@@ -514,6 +548,7 @@ void FreeformReader::read_values() {
     return t.kind == Kind::word &&
            one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
   });
+  const std::optional<Unit> line_unit = unit_of_line();
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n) || is_argument(n)) continue;
     const NumberPhrase& p = phrase_before(n);
@@ -523,7 +558,7 @@ void FreeformReader::read_values() {
       continue;
     }
     const bool pair = is(n + 1, '/') && is_number(n + 2);  // "GPU 0: 21000/24576 MB"
-    if (is_integer(n) && !pair && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
+    if (is_integer(n) && !pair && !unit_after(n) && one_of(p.identifiers.back(), {"gpu", "cuda", "device"})) {
       device = index_number(tokens_[n].number.value);
       device_at = tokens_[n].begin;
       continue;
@@ -537,7 +572,9 @@ void FreeformReader::read_values() {
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);
+    if (unit) printed_unit_ = unit;
     if (!unit && !p.unit.empty()) unit = read_unit(p.unit, true);
+    if (!unit) unit = line_unit;
     if (!is_plausible(p, *label, n, of_total)) continue;
     NumberPhrase phrase = p;
     if (!phrase.device) phrase.device = device, phrase.device_at = device_at;
@@ -548,7 +585,7 @@ void FreeformReader::read_values() {
     } else if (counts_bytes(phrase, *label, n)) {
       add_value(phrase, *label, number, Unit{1, "bytes", false});
     } else if (one_of(to_string(label->metric), {"allocated", "reserved", "max_allocated", "max_reserved"}) &&
-               !is_word(n + 1)) {
+               (!is_word(n + 1) || tokens_[n + 1].name == "and")) {
       unitless_.emplace_back(out_.values.size(), n);
       add_value(phrase, *label, number, std::nullopt);
     }
@@ -609,7 +646,8 @@ bool FreeformReader::counts_bytes(const NumberPhrase& p, const Label& label, std
 /// Gives the values without a unit the unit that follows from their digits, or drops them.
 void FreeformReader::resolve_unitless() {
   if (unitless_.empty()) return;
-  const auto unit = infer_unit();
+  // "alloc 8.1, reserved 9.0 GB": the unit of the last figure is that of all.
+  const auto unit = printed_unit_ ? printed_unit_ : infer_unit();
   for (auto it = unitless_.rbegin(); it != unitless_.rend(); ++it) {
     if (!unit) {
       out_.values.erase(out_.values.begin() + static_cast<std::ptrdiff_t>(it->first));
@@ -635,6 +673,12 @@ std::optional<Unit> FreeformReader::infer_unit() const {
       if (n.decimals <= 6 && std::abs(decimal - std::round(decimal)) < 1e-6) return Unit{1e6, "", false};
     }
     if (n.decimals > 0 && n.value >= 1000) return Unit{static_cast<double>(MiB), "", true};  // no GPU has 1000 GB
+    // "reserved memory is 17.9707": PyTorch reserves whole segments of 2 MiB.
+    const bool cache = one_of(to_string(out_.values[value].reading.metric), {"reserved", "max_reserved"});
+    const double segments = n.value * segments_of_gib;
+    if (cache && n.decimals >= 4 && n.value >= 1 &&
+        std::abs(segments - std::round(segments)) <= segments_of_gib / 2 * std::pow(10, -n.decimals) + 1e-9)
+      return Unit{static_cast<double>(GiB), "", true};
   }
   return std::nullopt;
 }
@@ -642,10 +686,11 @@ std::optional<Unit> FreeformReader::infer_unit() const {
 }  // namespace
 
 FreeformLine read_freeform(std::string_view line) {
-  const LogHead head = log_head(line);
-  const std::string_view printed = line.substr(head.length);
-  const std::string english = in_english(printed);
-  FreeformLine out = FreeformReader(english.empty() ? printed : english, printed, line.starts_with("| epoch ")).read();
+  const std::string english = in_english(line);
+  const std::string_view read = english.empty() ? line : english;
+  const LogHead head = log_head(read);
+  FreeformLine out =
+      FreeformReader(read.substr(head.length), line.substr(head.length), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
@@ -657,9 +702,14 @@ FreeformLine read_freeform(std::string_view line) {
   return out;
 }
 
+std::optional<double> first_epoch_of(const FreeformLine& printed) {
+  return printed.over_epochs ? std::optional(printed.first_epoch) : std::nullopt;
+}
+
 void emit_step(const Match& m, EventSink& sink) {
+  if (m.printed->calls) return sink.remark("run/calls", *m.printed->calls);
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
-  sink.step({whole(m.printed->step), whole(m.printed->total), m.printed->epoch});
+  sink.step({whole(m.printed->step), whole(m.printed->total), m.printed->epoch, first_epoch_of(*m.printed)});
 }
 
 namespace {
@@ -742,6 +792,9 @@ bool may_name_pair(std::string_view block, std::size_t at) {
   constexpr std::size_t label = 4, max_bytes = 24;  // "gpu:"
   const std::string_view text = block.substr(std::min(at + label, block.size()), max_bytes);
   const std::size_t slash = text.find('/'), number = text.find_first_of("0123456789");
+  if (number == text.npos || text.find_first_not_of(" :=") < number) return false;
+  const std::size_t unit = text.find_first_not_of("0123456789., ", number);
+  if (unit != text.npos && std::string_view("gGmM").find(text[unit]) != std::string_view::npos) return true;
   return slash != text.npos && number < slash && text.find_first_not_of("0123456789. gGmMiIbB:") == slash;
 }
 

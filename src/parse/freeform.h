@@ -36,9 +36,10 @@ struct FreeformLine {
   /// Steps per epoch, or of the run.
   std::optional<double> total;
   std::optional<double> epoch;
-  bool evaluation = false;  ///< a batch of a validation or test pass, not a training step
-  bool other_work = false;  ///< a progress bar of something else: downloads, tokenizing, loading
-  bool leads = false;       ///< the line begins with its step or epoch
+  bool evaluation = false;           ///< a batch of a validation or test pass, not a training step
+  bool other_work = false;           ///< a progress bar of something else: downloads, tokenizing, loading
+  std::optional<double> calls = {};  ///< how far a bar of unknown work came; 0 if it is complete
+  bool leads = false;                ///< the line begins with its step or epoch
   std::vector<FreeformValue> values;
 
   // Positions of the numbers in the line.
@@ -65,7 +66,10 @@ void emit_step(const Match& m, EventSink& sink);
 bool may_name_step(std::string_view block, std::size_t at);
 /// For "memory", "alloc", "peak": the same, or a unit is before it.
 bool may_name_memory(std::string_view block, std::size_t at);
-/// For "gpu:", "gpu=": a number, an optional unit and a slash must follow.
+/// The number of the first epoch, if the step of the line is continued over the epochs.
+std::optional<double> first_epoch_of(const FreeformLine& printed);
+
+/// For "gpu:", "gpu=": a number with a unit, or a number and a slash must follow.
 bool may_name_pair(std::string_view block, std::size_t at);
 /// For "it/s", "s/it": a digit, "?" or a blank must be before it.
 bool may_end_bar(std::string_view block, std::size_t at);

@@ -48,7 +48,7 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
-     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied"}));
+     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -64,7 +64,7 @@ constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
      "loss",       "lr",         "time",        "reduction",  "reduced",  "fragmentation", "fragmented",  "gradient",
      "grad",       "activation", "activations", "state",      "states",   "virtual",       "increment",   "dedicated",
      "physical",   "installed",  "out",         "exceeded",   "exceeds",  "freed",         "freeing",     "release",
-     "released",   "copied",     "extra",       "additional", "overhead", "unallocated"}));
+     "released",   "copied",     "extra",       "additional", "overhead", "unallocated",   "sum"}));
 
 constexpr auto prose_words = WordSet(std::to_array<std::string_view>(
     {"i",        "my",         "you",          "your",        "the",       "we",      "our",     "please",
@@ -303,7 +303,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
                  : peak ? Metric::max_allocated
                         : Metric::allocated,
                  host ? sampled : kind, true};
-  if (has({"reserved", "cached"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
+  if (has({"reserved", "cached", "rsvd"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
   if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
   if (has({"cache"})) return std::nullopt;
   if (memory && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole GPU, used by any process

@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "parse/amounts.h"
 #include "parse/context.h"
+#include "parse/translation.h"
 
 namespace oomdoctor {
 namespace {
@@ -229,7 +230,8 @@ bool is_program_report(const Sentence& sentence, const Triggered& trigger, const
 
 Statement read_statement(std::string_view text) {
   Statement statement;
-  const Sentence sentence(text);
+  const std::string english = in_english(text);
+  const Sentence sentence(english.empty() ? text : english);
   const Lexicon& words = failure_lexicon();
   const auto trigger = find_trigger(sentence);
   if (!trigger || is_program_text(text)) return statement;

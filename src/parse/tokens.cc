@@ -52,8 +52,11 @@ std::optional<Unit> read_unit(std::string_view word, bool glued) {
 
 namespace {
 
-/// "[it 50", "[epoch 3, batch 40", "[40/2000": a position in the run, not the name of a logger.
+/// "[it 50", "[epoch 3, batch 40", "[40/2000": a position in the run, not the name of a logger. "[before epochs" names
+/// a moment.
 bool names_position(std::string_view inside) {
+  for (const std::string_view moment : {"[before ", "[after "})
+    if (inside.starts_with(moment) && inside.find_first_of("0123456789") == inside.npos) return false;
   for (const std::string_view word : {"step", "epoch", "iter"})
     if (inside.find(word) != inside.npos) return true;
   if (inside.find('/') != inside.npos && inside.find(':') == inside.npos) return true;

@@ -133,6 +133,32 @@ TEST_CASE("the device is printed before its memory") {
   CHECK(printed.values[1].device == 1);
 }
 
+TEST_CASE("words of other languages are read") {
+  check("ステップ 3 損失 1.2 GPUメモリ使用量: 8.30 GB", {{Metric::memory, 8.3 * gib}}, 3);
+  check("[3 스텝] GPU 메모리 할당: 8.30 GB", {{Metric::allocated, 8.3 * gib}}, 3);
+  check("Шаг 3: потери 1.2, память GPU: 8.30 ГБ", {{Metric::memory, 8.3 * gib}}, 3);
+  check("Schritt 3: GPU-Speicher belegt 8,30 GB", {{Metric::memory, 8.3 * gib}}, 3);
+  check("Étape 3 mémoire GPU allouée : 8.30 Go", {{Metric::allocated, 8.3 * gib}}, 3);
+  check("Paso 3 memoria GPU usada: 8.30 GB", {{Metric::memory, 8.3 * gib}}, 3);
+  check("第 3 步 显存占用：8.30 GB", {{Metric::memory, 8.3 * gib}}, 3);
+  check("当前分配: 14.67 GB", {{Metric::allocated, 14.67 * gib}});
+  // A total, a limit, a need and a file are no measurements.
+  for (const char* line : {"总显存: 24.00 GB", "メモリの上限: 8 GB", "필요 메모리: 8 GB", "Modell gespeichert: 8.3 GB",
+                           "mémoire totale requise : 8 Go"})
+    check(line, {});
+}
+
+TEST_CASE("a unit in brackets, or after the last figure, belongs to all figures of the line") {
+  check("step=20 alloc=8.125 reserved=9.250 (GiB)", {{Metric::allocated, 8.125 * gib}, {Metric::reserved, 9.25 * gib}},
+        20);
+  check("it 5 | mem [MB] alloc 8100 reserved 9000", {{Metric::allocated, 8100 * mib}, {Metric::reserved, 9000 * mib}},
+        5);
+  check("step 5 alloc 8.1, reserved 9.0 GB", {{Metric::allocated, 8.1 * gib}, {Metric::reserved, 9 * gib}}, 5);
+  check("step 3 memory (MB): 12 | loss 3", {{Metric::memory, 12 * mib}}, 3);
+  check("step 3 loss 2.1 GPU 8.30 GB", {{Metric::memory, 8.3 * gib}}, 3);
+  check("GPU 0: 24 GB", {});
+}
+
 TEST_CASE("a position inside an epoch continues over epochs") {
   CHECK(read_freeform("Epoch [3/10], Step [100/600], Loss: 0.31").step == 1300);
   CHECK(read_freeform("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);

@@ -1,4 +1,4 @@
-// Chinese words of memory prints, in simplified and traditional characters: "显存占用", "已分配", "步骤".
+// The words of memory prints in other languages: "显存占用", "メモリ使用量", "память GPU", "GPU-Speicher belegt".
 #pragma once
 
 #include <string>
