@@ -104,8 +104,10 @@ struct Pairs {
 // matches, because any other choice would be a guess.
 Pairs match_series(const std::vector<ReportSeries>& good, const std::vector<ReportSeries>& bad) {
   std::vector<const ReportSeries*> left, right;
-  for (const auto& s : good) left.push_back(&s);
-  for (const auto& s : bad) right.push_back(&s);
+  for (const auto& s : good)
+    if (s.followed) left.push_back(&s);
+  for (const auto& s : bad)
+    if (s.followed) right.push_back(&s);
   Pairs pairs;
   const auto take = [&](auto same, bool require_unique) {
     for (auto a = left.begin(); a != left.end();) {

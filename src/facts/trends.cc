@@ -38,7 +38,8 @@ std::size_t metric_rank(Metric m) {
 }
 
 /// Chooses the series that the diagnosis is about, among those of the failed process.
-std::optional<std::size_t> choose_main(const ScanResult& scan, const Trends& trends, const Incident* incident) {
+std::optional<std::size_t> choose_main(const ScanResult& scan, const Runs& runs, const Trends& trends,
+                                       const Incident* incident) {
   const bool host = incident != nullptr && incident->oom.kind != OomKind::device &&
                     incident->oom.kind != OomKind::masked && incident->oom.kind != OomKind::pool;
   std::optional<std::size_t> best;
@@ -54,6 +55,7 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const Trends& tre
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
     if (metric_rank(s.metric) >= metric_order.size() || !s.followed() || !belongs(s, incident)) continue;
+    if (incident == nullptr && !runs.follows(s)) continue;
     if (incident != nullptr && is_device_metric(s.metric) == host) continue;
     if (!best || better(i, *best)) best = i;
   }
@@ -96,10 +98,10 @@ double working_length(const Trend& t) { return std::max(1.0, t.working.last_step
 
 /// The series that will fill its memory in a run without a failure: the one that will be full first. Series of unknown
 /// capacity come last.
-std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Trends& trends) {
+std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Runs& runs, const Trends& trends) {
   const auto at_risk = [&](std::size_t i) {
     const Series& s = scan.series[i];
-    if (s.kind == SeriesKind::running_maximum) return false;
+    if (s.kind == SeriesKind::running_maximum || !runs.follows(s)) return false;
     if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
     const Trend& t = trends[i];
     if (!t.leak || t.confidence < growth_limits::risk_confidence) return false;
@@ -123,12 +125,13 @@ std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Tre
 
 /// A series with too few values for a trend, in which each value is far above the previous one and one more such rise
 /// fills the GPU.
-std::optional<std::size_t> find_steep_series(const ScanResult& scan, std::optional<i64> capacity) {
+std::optional<std::size_t> find_steep_series(const ScanResult& scan, const Runs& runs, std::optional<i64> capacity) {
   constexpr i64 min_values = 4;
   constexpr double min_rise = 0.1;  // of the device, each rise
   for (std::size_t i = 0; i < scan.series.size() && capacity; ++i) {
     const Series& s = scan.series[i];
-    if (!is_device_metric(s.metric) || s.n < min_values || s.n >= min_points || !s.has_steps) continue;
+    if (!runs.follows(s) || !is_device_metric(s.metric) || s.n < min_values || s.n >= min_points || !s.has_steps)
+      continue;
     const auto& buckets = s.buckets();
     double smallest_rise = std::numeric_limits<double>::max(), last_rise = 0;
     for (std::size_t k = 1; k < buckets.size(); ++k) {
@@ -162,7 +165,10 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const double last_slope = t.slope.value + t.acceleration.value * working_length(t) / 2;
   facts.set("trend.slope", number(t.slope.value), both);
   facts.set("trend.last_slope", number(last_slope), both);
-  const std::string per = s.has_times ? " per second" : s.has_steps ? " per step" : " per value";
+  const std::string per = s.counts_epochs ? " per epoch"
+                          : s.has_times   ? " per second"
+                          : s.has_steps   ? " per step"
+                                          : " per value";
   facts.set("trend.rate", Value{bytes_text(whole_number(std::abs(t.slope.value))) + per}, both);
   facts.set("trend.last_rate", Value{bytes_text(whole_number(std::abs(last_slope))) + per}, both);
   if (!capacity) return;
@@ -249,7 +255,8 @@ bool shows_progress(const ScanResult& scan, const Series& s) {
 }
 
 /// The inputs of the trend of each series.
-std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Incident* incident, std::optional<i64> capacity) {
+std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Runs& runs, const Incident* incident,
+                                      std::optional<i64> capacity) {
   std::vector<TrendInputs> inputs;
   const UnreachableMemory unreachable(scan, min_points);
   for (const Series& s : scan.series) {
@@ -257,6 +264,7 @@ std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Incident* in
     if (capacity && is_device_metric(s.metric)) growth.capacity = static_cast<double>(*capacity);
     if (const auto own = find_capacity(scan, s); own && (s.metric == Metric::used || s.capacity > 0))
       growth.capacity = static_cast<double>(*own);
+    if (!runs.follows(s)) growth.capacity.reset();  // a run that is over fills no memory
     growth.unreachable_bytes = unreachable.bytes_for(s);
     growth.at_work = shows_progress(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
@@ -275,9 +283,12 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     double longest_before = 0, shortest = s.min_value;
     for (std::size_t i = 0; i + 1 < buckets.size(); ++i) longest_before = std::max(longest_before, buckets[i].high);
     const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
+    const bool images = s.label == image_label;
+    facts.set("shape.of_images", Value{images}, both);
     facts.set("shape.varies", Value{s.max_value > 1.1 * shortest}, both);
     if (s.n < min_points || longest_before <= 0) continue;
-    facts.set("shape.outlier", Value{s.last_value >= outlier_factor * longest_before}, {s.last_evidence});
+    const double factor = images ? std::sqrt(outlier_factor) : outlier_factor;  // an area has two sides
+    facts.set("shape.outlier", Value{s.last_value >= factor * longest_before}, {s.last_evidence});
     facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
     facts.set("shape.typical_value", Value{Number{longest_before, 0}}, both);
   }
@@ -290,6 +301,7 @@ void set_growth_facts(const ScanResult& scan, const Incident* incident, Analysis
   const bool evaluates = incident != nullptr && facts.is_true("phase.evaluation");
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
+    if (incident == nullptr && !analysis.runs.follows(s)) continue;
     const bool host = s.metric == Metric::host_rss || s.metric == Metric::host_used;
     if (host && !facts.is_true("host.grows") && analysis.trends[i].shape != Shape::too_short)
       facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
@@ -323,12 +335,12 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
   emit_units(scan, analysis.notes);
-  analysis.trends = Trends(trend_inputs(scan, incident, capacity));
+  analysis.trends = Trends(trend_inputs(scan, analysis.runs, incident, capacity));
   if (options.all_trends) analysis.trends.compute_all(options.jobs);
   Facts& facts = analysis.facts;
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
-  const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.trends) : std::nullopt;
-  const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, capacity) : std::nullopt;
+  const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.runs, analysis.trends) : std::nullopt;
+  const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, analysis.runs, capacity) : std::nullopt;
   if (incident == nullptr) {
     const auto& risk = at_risk ? at_risk : steep;
     const std::vector<Evidence> evidence =
@@ -344,7 +356,9 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
                 evidence);
     }
   }
-  analysis.main_series = steep ? steep : at_risk ? at_risk : choose_main(scan, analysis.trends, incident);
+  analysis.main_series = steep     ? steep
+                         : at_risk ? at_risk
+                                   : choose_main(scan, analysis.runs, analysis.trends, incident);
   if (analysis.main_series) {
     const Series& main = scan.series[*analysis.main_series];
     const auto own = find_capacity(scan, main);

@@ -521,7 +521,8 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   FittedSeries fitted = fit_series(series, options);
   if (fitted.fits.empty() || find_fit(fitted, Law::linear) == nullptr) {  // values near the limits of a double
     trend.why = describe_short_series(fitted);
-    trend.moves = rises_to_mention(fitted);
+    trend.equal_rises = find_equal_rise(fitted).has_value();
+    trend.moves = trend.equal_rises || rises_to_mention(fitted);
     return trend;
   }
   std::vector<FittedSeries> earlier;
@@ -532,7 +533,8 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   const GrowthVerdict verdict = decide_growth(fitted);
   if (verdict.doubt == GrowthDoubt::start || rises_too_briefly(fitted, verdict)) {
     trend.why = verdict.doubt == GrowthDoubt::start ? describe_start(fitted) : describe_short_series(fitted);
-    trend.moves = verdict.doubt == GrowthDoubt::start || rises_to_mention(fitted);
+    trend.equal_rises = verdict.doubt != GrowthDoubt::start && find_equal_rise(fitted).has_value();
+    trend.moves = verdict.doubt == GrowthDoubt::start || trend.equal_rises || rises_to_mention(fitted);
     return trend;
   }
   trend.leak = verdict.leak;

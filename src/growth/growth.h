@@ -60,6 +60,7 @@ struct Trend {
   std::string why;                 ///< one line for people
   std::string release;             ///< the part of it about memory that is free again at the end; "" if none is
   bool moves = false;              ///< `shape` is too_short, but the values rise or fall
+  bool equal_rises = false;        ///< `moves`, and the last rises are equal to the last digit
 };
 
 /// Inputs of the growth analysis besides the series.

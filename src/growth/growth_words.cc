@@ -18,13 +18,18 @@ namespace {
 
 namespace limits = growth_limits;
 
+constexpr double largest_part = 0.1;  ///< of the movement: what a jump of one value may leave to the values around it
+
 std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
 std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
 
 /// The unit of x in this series.
 std::string_view x_unit(const FittedSeries& fitted) {
-  return fitted.series.has_times ? "second" : fitted.series.has_steps ? "step" : "value";
+  return fitted.series.counts_epochs ? "epoch"
+         : fitted.series.has_times   ? "second"
+         : fitted.series.has_steps   ? "step"
+                                     : "value";
 }
 
 /// "step 120" as the log prints it. If the log restarts its count or has none, the number of the value.
@@ -60,6 +65,19 @@ std::string movement(const FittedSeries& fitted, double way) {
   return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls", size(std::abs(way)));
 }
 
+/// The height of the one jump. A fitted height above all of the movement belongs to a rise in several values: then that
+/// of the largest of them.
+double find_height(const FittedSeries& fitted, const Fit& fit) {
+  const double height = fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0];
+  const std::vector<double>& y = fitted.samples.points.y;
+  const auto [low, high] = std::minmax_element(y.begin(), y.end());
+  if (y.size() < 2 || std::abs(height) <= (1 - largest_part) * (*high - *low)) return height;
+  double largest = 0;
+  for (std::size_t i = 1; i < y.size(); ++i)
+    if (std::abs(y[i] - y[i - 1]) > std::abs(largest)) largest = y[i] - y[i - 1];
+  return std::abs(largest) < (1 - largest_part) * std::abs(height) ? largest : height;
+}
+
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string last = level_text(fit.at(fitted.last()));
@@ -67,7 +85,7 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string place = place_text(fitted, fit.origin + fit.theta.front() * fit.width);
   if (fit.theta.size() > 1)
     return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
-  const double height = fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0];
+  const double height = find_height(fitted, fit);
   const bool up = (height > 0) != fitted.samples.counts_down;
   return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", size(std::abs(height)), place, last);
 }
@@ -96,9 +114,15 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
   const bool up = (approach.way > 0) != fitted.samples.counts_down;
-  const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
-  return fmt::format("{} by {} {} {}, then flat at {}", moves, size(std::abs(approach.way)),
-                     shape == Shape::step ? "at" : "until", place, level);
+  double largest = 0;  // movement between two values
+  const auto& buckets = fitted.series.buckets();
+  for (std::size_t i = 1; i < buckets.size(); ++i)
+    largest = std::max(largest, std::abs(buckets[i].y - buckets[i - 1].y));
+  const double way = std::min(std::abs(approach.way), fitted.series.max_value - fitted.series.min_value);
+  const bool at_once = shape == Shape::step && largest >= (1 - largest_part) * way;
+  const std::string_view moves = !up ? "falls" : at_once ? "jumps" : "rises";
+  return fmt::format("{} by {} {} {}, then flat at {}", moves, size(way),
+                     at_once || !up ? (shape == Shape::step ? "at" : "until") : "until", place, level);
 }
 
 /// The range of the values if it is below a fiftieth of the level. Such a series is flat for a reader, whatever law
@@ -186,6 +210,17 @@ std::string describe_start(const FittedSeries& fitted) {
                      place_text(fitted, fitted.samples.points.x.front()));
 }
 
+std::optional<double> find_equal_rise(const FittedSeries& fitted) {
+  constexpr double clear = 20;    // quanta: smaller rises are equal by their rounding alone
+  constexpr double large = 0.02;  // of the last value
+  const std::vector<double>& y = fitted.samples.points.y;
+  if (y.size() < 3 || fitted.samples.counts_down) return std::nullopt;
+  const double last = y[y.size() - 1] - y[y.size() - 2], before = y[y.size() - 2] - y[y.size() - 3];
+  const double quantum = fitted.samples.points.quantum;
+  const bool equal = std::abs(last - before) <= quantum && last > clear * quantum && last > large * y.back();
+  return equal ? std::optional(last) : std::nullopt;
+}
+
 bool rises_to_mention(const FittedSeries& fitted) {
   const Points& points = fitted.samples.points;
   if (points.size() < limits::min_to_mention) return false;
@@ -198,6 +233,8 @@ std::string describe_short_series(const FittedSeries& fitted) {
   const Points& points = fitted.samples.points;
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
+  if (const auto rise = find_equal_rise(fitted))
+    return fmt::format("the last rises are equal to the last digit, {} each: the same is kept each time", size(*rise));
   if (rises_to_mention(fitted))
     return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        100 * (last / first - 1), points.size());

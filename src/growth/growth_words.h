@@ -1,6 +1,7 @@
 // The verdict about growth, and its one-line description for people.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "growth/fitted_series.h"
@@ -27,7 +28,9 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
 std::string describe_start(const FittedSeries& fitted);
 /// The same for a series that is too short for a trend.
 std::string describe_short_series(const FittedSeries& fitted);
-/// Whether those words name a rise.
+/// The last rise, if the one before it is equal to the last printed digit; nullopt if it is small.
+std::optional<double> find_equal_rise(const FittedSeries& fitted);
+/// Whether the words about a short series name a rise.
 bool rises_to_mention(const FittedSeries& fitted);
 /// "released at second 33: back to 3.00 MiB"; "" if the series does not end that way.
 std::string release_words(const FittedSeries& fitted, const Trend& trend);

@@ -156,10 +156,25 @@ bool was_overcome(const ScanResult& scan, const Incident& incident) {
   return progressed && scan.last_step.value_or(0) > incident.when.step.value_or(0);
 }
 
-}  // namespace
+/// The last run, up to the judged one of a single input, that has a series of enough values; else the last with any.
+std::map<int, int> find_followed(const ScanResult& scan, std::size_t judged) {
+  constexpr i64 enough = 6;  // values: fewer show no shape
+  std::map<int, int> with_any, with_enough;
+  for (const Series& series : scan.series) {
+    if (scan.inputs.size() == 1 && series.run > static_cast<int>(judged)) continue;
+    const int source = series.first_evidence.span.source;
+    for (auto* runs : {&with_any, &with_enough}) {
+      if (runs == &with_enough && series.n < enough) continue;
+      int& run = runs->try_emplace(source, series.run).first->second;
+      run = std::max(run, series.run);
+    }
+  }
+  with_enough.merge(with_any);
+  return with_enough;
+}
 
 // The last run decides. If it is unfinished, an earlier failure counts, unless the last run got past it.
-Runs find_runs(const ScanResult& scan) {
+Runs judge_runs(const ScanResult& scan) {
   Runs runs;
   const std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
   for (std::size_t k = 0; k <= later; ++k) {
@@ -194,6 +209,14 @@ Runs find_runs(const ScanResult& scan) {
     runs.judged = *failed;
     runs.outcome = runs.all[*failed].outcome;
   }
+  return runs;
+}
+
+}  // namespace
+
+Runs find_runs(const ScanResult& scan) {
+  Runs runs = judge_runs(scan);
+  runs.followed = find_followed(scan, runs.judged);
   return runs;
 }
 

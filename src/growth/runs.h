@@ -1,6 +1,7 @@
 // The runs of a log, the end of each, and the outcome of the whole log.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,15 @@ struct Runs {
   bool lost = false;                  ///< evidence is lost
   bool lost_end = false;              ///< what is lost may hold the end of the last run, or a failure after it
 
+  /// Of each input with series, the run whose series count: the one of the verdict, or an earlier one if that printed
+  /// too few values.
+  std::map<int, int> followed;
+
   const RunSummary& last() const { return all.back(); }
+  bool follows(const Series& series) const {
+    const auto run = followed.find(series.first_evidence.span.source);
+    return run == followed.end() || run->second == series.run;
+  }
 };
 
 /// Splits the log into runs and finds the end of each. Several logs count as one run, because their ends cannot be

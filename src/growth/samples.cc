@@ -152,7 +152,7 @@ void count_values_of_repeated_steps(Series& series) {
   series.first_x = 0;
   series.last_x = before - 1;
   series.interval = 1;
-  series.has_steps = false;
+  series.has_steps = series.counts_epochs = false;
   series.repeats_steps = true;
   series.restore(std::move(buckets));
 }

@@ -56,6 +56,7 @@ inline constexpr auto enum_names<Agent> = names_up_to<Agent::worker>("cuda_alloc
 /// What the words of a report say beyond its numbers.
 enum class OomTrait {
   answered,          ///< the program made room and served the same request
+  cut_off,           ///< the message ends in the middle
   captures_graph,    ///< while CUDA graphs were recorded
   capped,            ///< the program fails in this way only under a cap, which the message does not print
   damages_state,     ///< a checkpoint that was saved may lack a part
@@ -87,7 +88,7 @@ enum class OomTrait {
 };
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
-    "answered", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap",
+    "answered", "cut_off", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap",
     "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose",
     "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu",
     "vanished", "virtual_limit", "whole_node", "windows");
@@ -205,6 +206,8 @@ struct Step {
   std::optional<i64> step;
   std::optional<i64> total;
   std::optional<double> epoch;
+  /// The log counts steps within the epoch; `step` continues them over the epochs, of which this is the first.
+  std::optional<double> first_epoch = {};
 };
 
 /// A setting, or a property of the model or machine, under its canonical name (see facts/settings.cc): "batch_size"

@@ -29,8 +29,12 @@ enum class Metric {
   host_available,
   utilization,       ///< per cent of the GPU's memory
   host_utilization,  ///< per cent of the host's RAM
-  input_length,      ///< not memory: the longest sequence (or the tokens) of a step's batch
+  input_length,      ///< not memory: the longest sequence (or the tokens) of a step's batch, or the longer side of
+                     ///< its images
 };
+
+/// The label of an input_length that is a number of pixels.
+inline constexpr std::string_view image_label = "longer side of the images";
 
 /// How the values were measured. The growth analysis depends on it.
 enum class SeriesKind {
@@ -75,9 +79,11 @@ class Series {
   Origin origin;
   std::string label, phase, unit;
   bool ambiguous_unit = false;
+  int run = 0;          ///< of its log: each run has its own series
   double quantum = 0;   ///< bytes of one unit of the last printed digit
   double capacity = 0;  ///< bytes of the whole, as printed next to the largest value; 0 if not printed
   bool has_steps = false, has_times = false;
+  bool counts_epochs = false;  ///< the steps of has_steps are epochs
   bool repeats_steps = false;  ///< the log prints steps, but x counts values, because the steps repeat
   Evidence first_evidence, last_evidence;
   Evidence max_evidence;  ///< the line of max_value

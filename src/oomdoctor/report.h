@@ -123,8 +123,9 @@ struct ReportIncident {
   std::string host;
   std::optional<double> time;  ///< seconds since 1970 by the log's clock, if it prints a date; not in the JSON
   std::optional<double> epoch;
-  std::string phase;    ///< for example "backward"; "" if unknown
-  std::string moment;   ///< a more exact phase of an engine's start; printed in words only
+  std::string phase;                          ///< for example "backward"; "" if unknown
+  std::string moment;                         ///< a more exact phase of an engine's start; printed in words only
+  std::optional<std::int64_t> step_in_epoch;  ///< as printed, where `step` continues it over the epochs; in words only
   std::string numbers;  ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
   Accelerator accelerator = Accelerator::gpu;  ///< in words only
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
@@ -177,6 +178,7 @@ struct ReportTrend {
   std::string why;
   std::string release;                  ///< the part of it about memory that is free again at the end; in words only
   bool moves = false;                   ///< `shape` is "too_short", but the values rise or fall; in words only
+  bool equal_rises = false;             ///< `moves`, and the last rises are equal; in words only
   std::string increment;                ///< the tensor that a step keeps, if the rate shows it; printed in words only
   std::vector<ReportStage> stages;      ///< in order; empty if there are too few values
   std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and the forecast; may be empty
@@ -196,9 +198,11 @@ struct ReportLevel {
 struct ReportSeries {
   std::string id, metric, kind, label;
   std::optional<int> rank, device;
+  std::optional<std::int64_t> run;  ///< its number, from 1, in a log with several runs
+  bool followed = true;             ///< of the run that the verdict is about; in words only
   std::string unit;
-  std::string x_unit = "step";  ///< the unit of first_step, slopes and forecasts: "step", "second" if the log prints
-                                ///< only times, else "value"
+  std::string x_unit = "step";  ///< the unit of first_step, slopes and forecasts: "step", "epoch", "second" if the log
+                                ///< prints only times, else "value"
   std::int64_t n = 0;
   std::optional<double> first_step, last_step;
   double start_time =

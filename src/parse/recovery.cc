@@ -40,10 +40,11 @@ bool is_like_handled(const Incident& incident, const IncidentContext& context, c
 
 }  // namespace
 
-void Recovery::remark(const CurrentLine& here, std::string_view id, int ended) {
+void Recovery::remark(const CurrentLine& here, std::string_view id, int ended, int run) {
   if (!id.starts_with("handled/") && id != "run/completed" && id != "run/went_on") return;
   if (signs_.size() < max_signs)
-    signs_.push_back({here.number(), here.claimed_through(), here.stream(), ended, std::string(id), here.evidence()});
+    signs_.push_back(
+        {here.number(), here.claimed_through(), here.stream(), ended, run, std::string(id), here.evidence()});
 }
 
 bool Recovery::shows(const SurvivalSign& sign, const Incident& incident, const IncidentContext& context) {
@@ -53,7 +54,8 @@ bool Recovery::shows(const SurvivalSign& sign, const Incident& incident, const I
     return sign.through >= incident.evidence.span.first_line && distance <= handled_distance;
   // A launcher may call any job completed. That does not undo an uncaught exception.
   if (sign.id == "run/completed")
-    return distance > 0 && incident.oom.frames.empty() && (sign.stream == context.stream || sign.stream == StreamId{});
+    return distance > 0 && sign.run == incident.run.number && incident.oom.frames.empty() &&
+           (sign.stream == context.stream || sign.stream == StreamId{});
   return distance > 0 && sign.ended == context.ended;
 }
 

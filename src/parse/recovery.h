@@ -26,7 +26,7 @@ struct IncidentContext {
 class Recovery {
  public:
   /// Keeps a remark that may show that the program survived a failure. Ignores others.
-  void remark(const CurrentLine& here, std::string_view id, int ended);
+  void remark(const CurrentLine& here, std::string_view id, int ended, int run);
   /// Marks the incidents that the program survived as handled.
   void mark(std::vector<Incident>& incidents, const std::vector<IncidentContext>& contexts) const;
 
@@ -36,6 +36,7 @@ class Recovery {
     i64 through;  ///< last line that the parser read with it
     StreamId stream;
     int ended;
+    int run;  ///< number of the run
     std::string id;
     Evidence evidence;
   };

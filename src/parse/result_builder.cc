@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "parse/context.h"
 #include "parse/incident_dedup.h"
 #include "parse/line_traits.h"
 #include "parse/statement.h"
@@ -49,6 +50,20 @@ bool is_python_warning(std::string_view line) {
   const std::string_view before = line.substr(0, at);
   const std::size_t colon = before.rfind(": "), file = before.rfind(".py:", colon);
   return colon != before.npos && file != before.npos && only_digits(before.substr(file + 4, colon - file - 4));
+}
+
+/// "ray::Worker.update() (pid=91987, ip=…": the process in which a task raised the exception below. Ray prints it again
+/// in the process that waited for the task.
+std::optional<i64> find_ray_process(const Cursor& cursor) {
+  constexpr int max_frames = 80;
+  static constexpr std::string_view task = "ray::", pid = "(pid=";
+  std::optional<i64> found;
+  cursor.backward_texts(max_frames, [&](std::string_view text) {
+    const std::size_t at = text.find(task), process = text.find(pid, std::min(at, text.size()));
+    if (process != text.npos) found = leading_integer(text.substr(process + pid.size()));
+    return !found;
+  });
+  return found.value_or(0) > 0 ? found : std::nullopt;
 }
 
 }  // namespace
@@ -119,6 +134,9 @@ Event ResultBuilder::event_here() {
   if (stream != nullptr) {
     e.when.step = stream->step;
     e.when.epoch = stream->epoch;
+    if (stream->step && stream->epoch && stream->first_epoch && *stream->epoch >= *stream->first_epoch)
+      e.when.step_in_epoch =
+          *stream->step - whole_number(*stream->epoch - *stream->first_epoch) * stream->steps_of_epoch;
   }
   return e;
 }
@@ -278,6 +296,8 @@ void ResultBuilder::add_incident(Oom oom) {
   incident.oom = std::move(oom);
   incident.evidence = here_.evidence();
   incident.origin = here_.origin();
+  if (incident.origin.pid && !incident.oom.frames.empty())
+    if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;
   incident.when = here.when;
   incident.run = runs_.place();
   result_.incidents.push_back(std::move(incident));
@@ -314,9 +334,14 @@ void ResultBuilder::drop_incident() {
 
 void ResultBuilder::reading(const Reading& reading, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(reading.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) return count_impossible();
+  if (step) *step -= to_double(runs_.stream(here_).excess);
+  if (runs_.counts_anew(here_) && series_.starts_again(here_, reading, runs_.number(), runs_.counts_all_anew()))
+    runs_.begin_counted_run(here_);
   const auto stream_step = runs_.stream(here_).step;
+  const auto epoch = step || time ? std::nullopt : runs_.epoch_of(here_);
+  if (epoch) return series_.add(here_, reading, runs_.number(), epoch, {}, {}, true);
   if (!step && !stream_step && !time) time = here_.ref().line.prefix.time;  // without steps, the clock is the axis
-  series_.add(here_, reading, step, time, stream_step);
+  series_.add(here_, reading, runs_.number(), step, time, stream_step);
 }
 
 void ResultBuilder::step(const Step& step) {
@@ -354,7 +379,7 @@ void ResultBuilder::exit(const Exit& exit) {
 
 void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   runs_.remark(here_, id, number);
-  recovery_.remark(here_, id, runs_.ended());
+  recovery_.remark(here_, id, runs_.ended(), runs_.number());
   if (id == "collateral/terminated" && !killed_) killed_ = here_.evidence();
   const std::string name(id);
   i64& count = result_.remark_counts[name];

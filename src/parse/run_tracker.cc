@@ -1,6 +1,7 @@
 #include "parse/run_tracker.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace oomdoctor {
 namespace {
@@ -44,6 +45,12 @@ RunPlace RunTracker::place() const {
   return place;
 }
 
+std::optional<double> RunTracker::epoch_of(const CurrentLine& here) const {
+  const StreamState* stream = find_stream(here.stream());
+  const bool printed = stream != nullptr && stream->epoch && stream->epoch_line == here.number() && !stream->step;
+  return printed && *stream->epoch == std::floor(*stream->epoch) ? stream->epoch : std::nullopt;
+}
+
 void RunTracker::end_block() {
   for (auto& [id, progress] : progress_) progress.line.settle();
   last_progress_.settle();
@@ -80,7 +87,20 @@ void RunTracker::time(double time) {
   if (!place_.started) place_.started = time;
 }
 
-void RunTracker::step(const CurrentLine& here, const Step& s) {
+/// A log whose first bar counts from 0 in epoch 1 numbers its epochs from 1.
+void RunTracker::continue_over_epochs(StreamState& stream, Step& step) {
+  if (!step.step || !step.first_epoch || !step.total || !step.epoch) return;
+  const i64 printed = *step.step - whole_number(std::max(0.0, *step.epoch - *step.first_epoch)) * *step.total;
+  if (!stream.first_epoch)
+    stream.first_epoch = printed == 0 && *step.epoch == *step.first_epoch + 1 ? *step.epoch : *step.first_epoch;
+  stream.steps_of_epoch = *step.total;
+  stream.excess = whole_number(*stream.first_epoch - *step.first_epoch) * *step.total;
+  *step.step -= stream.excess;
+}
+
+void RunTracker::step(const CurrentLine& here, const Step& printed) {
+  Step s = printed;
+  if (s.first_epoch) continue_over_epochs(stream(here), s);
   const StreamState* known = find_stream(here.stream());
   const bool counted = known != nullptr && known->step;
   if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
@@ -94,7 +114,10 @@ void RunTracker::step(const CurrentLine& here, const Step& s) {
       end_.reset();  // the program continued
   }
   StreamState& stream = this->stream(here);
-  if (s.epoch) stream.epoch = s.epoch;
+  anew_.reset();
+  if (!end_ && s.step && stream.step && *s.step < *stream.step && *s.step <= place_.first_step.value_or(0))
+    anew_ = Anew{here.number(), *s.step, s.epoch && stream.epoch && *s.epoch < *stream.epoch};
+  if (s.epoch) stream.epoch = s.epoch, stream.epoch_line = here.number();
   if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
   if (!(redrawn && end_)) last_progress_.line = &here.ref();
   restated_ = {};
@@ -106,14 +129,24 @@ void RunTracker::step(const CurrentLine& here, const Step& s) {
   result_.last_step = *s.step;
 }
 
+void RunTracker::begin_counted_run(const CurrentLine& here) {
+  const i64 step = anew_->step;
+  const std::optional<double> epoch = stream(here).epoch;
+  begin_run(here);
+  --progress_before_;  // this line has counted already
+  place_.first_step = step;
+  stream(here).step = step;
+  stream(here).epoch = epoch;
+}
+
 void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
   StreamState& stream = this->stream(here);
   if (run.epoch) stream.epoch = run.epoch;
   result_.progress_lines += run.changes;
   last_progress_.line = &run.last;
   if (run.advances > 0) advance(stream, here, run.advances, run.advanced);
-  stream.step = run.step;
-  result_.last_step = run.step;
+  stream.step = run.step - stream.excess;
+  result_.last_step = *stream.step;
 }
 
 /// The stream's step rose `times` times, the last time in `line`.
@@ -181,6 +214,7 @@ void RunTracker::end_run() {
 void RunTracker::begin_run(const CurrentLine& here) {
   const Evidence first = restated_.first ? *restated_.first : here.evidence();
   restated_ = {};
+  anew_.reset();
   if (place_.number > 0 && place_.first_line == first.span.first_line) return;  // another sign of the same start
   end_.reset();
   end_run();

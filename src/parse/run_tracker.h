@@ -27,6 +27,11 @@ class RunTracker {
     std::optional<i64> step;
     i64 advances = 0;
     std::optional<double> epoch;
+    i64 epoch_line = 0;  ///< that printed it last
+    // Of steps that are continued over the epochs.
+    std::optional<double> first_epoch;
+    i64 steps_of_epoch = 0;
+    i64 excess = 0;                      ///< by which the printed steps are too high: they assume another first epoch
     int run = -1;                        ///< the run that `progress` belongs to; -1: none yet
     StreamProgress* progress = nullptr;  ///< points into progress_
   };
@@ -38,7 +43,14 @@ class RunTracker {
   void time(double time);
   /// A step that falls back to the start, after new settings or after an end, starts a new run. A step that goes on
   /// after an end shows that the program survived.
-  void step(const CurrentLine& here, const Step& step);
+  void step(const CurrentLine& here, const Step& printed);
+  /// True on the line of a step that fell back to the start, with nothing else that shows a new run: either the epochs
+  /// of one run count their steps anew, or the job was started again. Memory decides.
+  bool counts_anew(const CurrentLine& here) const { return anew_ && anew_->line == here.number(); }
+  /// The epoch of that line fell back to the start, too.
+  bool counts_all_anew() const { return anew_ && anew_->epoch; }
+  /// Begins a run with this step.
+  void begin_counted_run(const CurrentLine& here);
   /// Adds the other lines of a run of step lines. step() has handled the first one.
   void go_on(const CurrentLine& here, const StepRun& run);
   /// A setting is printed; `changed`: with another value than before.
@@ -60,6 +72,10 @@ class RunTracker {
   const StreamProgress* find_progress(const StreamId& id) const;
   /// How often the job ended or resumed. Progress after that belongs to another process.
   int ended() const { return ended_; }
+  /// The whole epoch that this line prints, in a stream without steps.
+  std::optional<double> epoch_of(const CurrentLine& here) const;
+  /// The number of the current run, from 0.
+  int number() const { return place_.number; }
   /// The current run, and its progress.
   RunPlace place() const;
 
@@ -84,8 +100,15 @@ class RunTracker {
     bool changed = false;  ///< at least one has a new value
   };
 
+  /// A step that fell back to the start.
+  struct Anew {
+    i64 line = 0, step = 0;
+    bool epoch = false;
+  };
+
   void end_at(const CurrentLine& here, bool exited, bool of_job);
   void advance(StreamState& stream, const CurrentLine& here, i64 times, const LineRef& line);
+  static void continue_over_epochs(StreamState& stream, Step& step);
   bool advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step);
   bool starts_anew() const;
   void end_run();
@@ -101,6 +124,7 @@ class RunTracker {
   int ended_ = 0;
   std::optional<End> end_;
   Restated restated_, restated_before_end_;
+  std::optional<Anew> anew_;
   std::optional<i64> furthest_;  ///< highest step that the ranks reached in this run
   RunPlace place_;               ///< the current run
   std::optional<double> time_;   ///< the latest date

@@ -18,8 +18,9 @@ std::size_t SeriesTracker::compute_hash(const Id& id) {
   const std::hash<std::string_view> text;
   std::size_t all = static_cast<std::size_t>(id.metric);
   for (const std::size_t one :
-       {static_cast<std::size_t>(id.stream.kind), static_cast<std::size_t>(id.stream.number),
-        static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter), text(id.label), text(id.phase)})
+       {static_cast<std::size_t>(id.run), static_cast<std::size_t>(id.stream.kind),
+        static_cast<std::size_t>(id.stream.number), static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter),
+        text(id.label), text(id.phase)})
     all = all * 0x9E3779B97F4A7C15u + one;
   return all;
 }
@@ -48,10 +49,11 @@ SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const Curren
   state.counter = id.counter;
   state.label = id.label;
   state.phase = id.phase;
-  state.id = {id.metric, id.stream, id.device, state.counter, state.label, state.phase};
+  state.id = {id.metric, id.run, id.stream, id.device, state.counter, state.label, state.phase};
   Series s;
   s.metric = r.metric;
   s.kind = r.kind;
+  s.run = id.run;
   s.origin = here.origin();
   s.label = r.label;
   s.phase = r.phase;
@@ -92,12 +94,29 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
   return series.has_times ? series.last_x + series.interval : static_cast<double>(series.n);
 }
 
-void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional<double> step,
-                        std::optional<double> time, std::optional<i64> stream_step) {
-  // Counters of the same name from two frameworks are two series. A device has one memory, whichever tool reads it.
+/// Counters of the same name from two frameworks are two series. A device has one memory, whichever tool reads it.
+SeriesTracker::Id SeriesTracker::make_id(const CurrentLine& here, const Reading& r, int run) {
   const std::string_view reader = here.ref().reader;
   const std::string_view counter = r.metric == Metric::used ? "" : reader.substr(0, reader.find('/'));
-  const Id id{r.metric, here.stream(), here.origin().device, counter, r.label, r.phase};
+  return {r.metric, run, here.stream(), here.origin().device, counter, r.label, r.phase};
+}
+
+bool SeriesTracker::starts_again(const CurrentLine& here, const Reading& r, int run, bool all_anew) {
+  constexpr double clearly_below = 0.05;  // an allocator's cache that is emptied, or a shorter batch, frees less
+  constexpr double as_low = 0.02, grown = 0.1;
+  if (!is_device_metric(r.metric) || r.metric == Metric::max_allocated || r.metric == Metric::max_reserved)
+    return false;  // a maximum may be reset in each epoch
+  const SeriesState* state = find(make_id(here, r, run));
+  if (state == nullptr) return false;
+  const Series& series = result_.series[state->index];
+  if (r.value < (1 - clearly_below) * series.min_value) return true;
+  return all_anew && r.value <= (1 + as_low) * series.min_value && series.last_value >= (1 + grown) * series.min_value;
+}
+
+void SeriesTracker::add(const CurrentLine& here, const Reading& r, int run, std::optional<double> step,
+                        std::optional<double> time, std::optional<i64> stream_step, bool counts_epochs) {
+  const std::string_view reader = here.ref().reader;
+  const Id id = make_id(here, r, run);
   SeriesState*& place = cached(id, reader);
   ++values_of_line_;
   if (place == nullptr || place->id != id) {
@@ -105,11 +124,13 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, std::optional
     if (state == nullptr) {
       if (states_.size() >= ScanLimits::series) return count_excess(id);
       state = &add_series(id, here, r, step || stream_step, time.has_value());
+      result_.series[state->index].counts_epochs = counts_epochs;
     }
     place = state;
   }
   SeriesState& state = *place;
   Series& series = result_.series[state.index];
+  if (series.counts_epochs && !counts_epochs) step.reset(), stream_step.reset();
   double x = find_x(state, step, time, stream_step, r.since_start);
   if (!(std::abs(x) <= max_x)) x = series.last_x;
   if (time) result_.period.add(*time);

@@ -24,8 +24,12 @@ class SeriesTracker {
   /// Starts the values of one line.
   void begin_line() { values_of_line_ = 0; }
   /// Adds a value. `step` and `time` are those of its line, `stream_step` is the latest step of its stream.
-  void add(const CurrentLine& here, const Reading& reading, std::optional<double> step, std::optional<double> time,
-           std::optional<i64> stream_step);
+  /// `counts_epochs`: the step is an epoch.
+  void add(const CurrentLine& here, const Reading& reading, int run, std::optional<double> step,
+           std::optional<double> time, std::optional<i64> stream_step, bool counts_epochs = false);
+  /// True if memory that never falls within a process fell below all values of its series, or (`all_anew`: epochs count
+  /// from their start again, too) to the lowest after it had grown.
+  bool starts_again(const CurrentLine& here, const Reading& reading, int run, bool all_anew);
   /// Turns the kept lines into evidence. Call it before the block's text is freed.
   void end_block();
   /// Sets the last evidence of each series, and that of its peak.
@@ -35,6 +39,7 @@ class SeriesTracker {
   /// The identity of a series. Two counters of one name from two parsers are two series.
   struct Id {
     Metric metric;
+    int run;
     StreamId stream;
     std::optional<int> device;
     std::string_view counter, label, phase;
@@ -44,8 +49,8 @@ class SeriesTracker {
       const auto same = [](std::string_view a, std::string_view b) {
         return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
       };
-      return metric == o.metric && stream == o.stream && device == o.device && same(counter, o.counter) &&
-             same(label, o.label) && same(phase, o.phase);
+      return metric == o.metric && run == o.run && stream == o.stream && device == o.device &&
+             same(counter, o.counter) && same(label, o.label) && same(phase, o.phase);
     }
   };
   struct SeriesState {
@@ -57,6 +62,7 @@ class SeriesTracker {
     double last_time = 0;
   };
   static std::size_t compute_hash(const Id& id);
+  static Id make_id(const CurrentLine& here, const Reading& reading, int run);
   SeriesState*& cached(const Id& id, std::string_view reader);
   SeriesState* find(const Id& id);
   SeriesState& add_series(const Id& id, const CurrentLine& here, const Reading& reading, bool has_step, bool has_time);

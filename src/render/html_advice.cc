@@ -116,10 +116,10 @@ void add_verdict(Document& page, const Content& content) {
   const Report& report = content.report;
   const Verdict& verdict = report.verdict;
   if (is_all_clear(report)) return add_all_clear(page, report);
-  const std::string sure = has_cause(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
+  const std::string probability = has_cause(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
   const std::string title = make_title(report);
   page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
-           sure.empty() ? "" : " <span>" + sure + " sure</span>", with_code(title));
+           probability.empty() ? "" : " <span>cause: " + probability + "</span>", with_code(title));
   if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())
     page.add("<p>{}</p>\n", with_code(rest));
   add_why(page, content);

@@ -216,7 +216,7 @@ struct Tile {
 
 const ReportSeries* find_series(const Report& report, const ReportRank& rank) {
   const auto found = std::find_if(report.series.begin(), report.series.end(), [&](const ReportSeries& s) {
-    return s.rank == rank.rank && s.metric == rank.metric;
+    return s.followed && s.rank == rank.rank && s.metric == rank.metric;
   });
   return found == report.series.end() ? nullptr : &*found;
 }
@@ -239,7 +239,9 @@ std::vector<Tile> gpu_tiles(const Report& report) {
   const auto order = sort_series(report);
   const ReportIncident* incident = main_incident(report);
   for (const ReportSeries* series : order) {
-    if (!series->device || series->rank || series->metric != order.front()->metric || is_single(*series)) continue;
+    if (!series->followed || !series->device || series->rank || series->metric != order.front()->metric ||
+        is_single(*series))
+      continue;
     const bool failed = incident != nullptr && !incident->handled && incident->device == series->device;
     tiles.push_back({fmt::format("GPU {}", *series->device), series, failed,
                      failed               ? "out of memory"

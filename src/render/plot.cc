@@ -142,7 +142,9 @@ class Drawing {
     plot_.title = plot_title(main_);
     plot_.unit = unit_.name;
     plot_.x_unit = by_order_ ? "value" : main_.x_unit;
-    plot_.x_name = plot_.x_unit == "second" ? "time (s)" : plot_.x_unit == "value" ? "values in log order" : "step";
+    plot_.x_name = plot_.x_unit == "second"  ? "time (s)"
+                   : plot_.x_unit == "value" ? "values in log order"
+                                             : plot_.x_unit;
   }
 
   Plot plot() {

@@ -48,7 +48,7 @@ struct Plot {
 
   std::string title;           ///< for example "GPU memory"
   std::string x_name, y_name;  ///< titles of the axes with their units: "step", "GPU memory (GiB)"
-  std::string x_unit, unit;    ///< "step", "second" or "value"; "GiB"
+  std::string x_unit, unit;    ///< "step", "epoch", "second" or "value"; "GiB"
   double left = 0, right = 1;  ///< range of x
   double bottom = 0, top = 1;  ///< range of the values, in `unit`
   std::vector<double> x_ticks, y_ticks;

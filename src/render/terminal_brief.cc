@@ -202,6 +202,10 @@ const ReportSeries& choose_fullest(const std::vector<const ReportSeries*>& order
 const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
   if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
     return *growing;
+  // Of few values, rises that are equal show more than peaks.
+  const auto equal =
+      std::find_if(order.begin(), order.end(), [](const ReportSeries* of) { return of->trend.equal_rises; });
+  if (equal != order.end()) return **equal;
   const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
     return of->metric == "max_allocated" && of->n == order.front()->n;
   });

@@ -148,8 +148,9 @@ std::string why_words(const Report& report) {
     const std::string name = cause_name(verdict);
     const bool names_cause = verdict.headline.find(name) != std::string::npos;
     if (names_cause && !report.causes.empty() && !report.causes[0].because.empty())
-      return fmt::format("{} sure: {}", percent_text(verdict.confidence), report.causes[0].because[0].text);
-    return fmt::format("{} ({} sure)", name, percent_text(verdict.confidence));
+      return fmt::format("{}, {}: {}", short_cause_name(report.causes[0]), percent_text(verdict.confidence),
+                         report.causes[0].because[0].text);
+    return fmt::format("{} ({})", name, percent_text(verdict.confidence));
   }
   if (report.causes.empty()) return "unknown: the log says too little";
   std::string text = fmt::format("unclear; most likely: {} ({})", cause_name(report.causes[0]),
@@ -161,10 +162,13 @@ std::string why_words(const Report& report) {
 
 const ReportSeries* find_growing_series(const Report& report) {
   const auto leaks = [](const ReportSeries& of) {
-    return of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence && of.kind != "running_maximum";
+    return of.followed && of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence &&
+           of.kind != "running_maximum";
   };
   // Too few values for a verdict of growth, but they rise, so they are reported.
-  const auto rises = [](const ReportSeries& of) { return of.trend.moves && of.x_unit == "step"; };
+  const auto rises = [](const ReportSeries& of) {
+    return of.followed && of.trend.moves && (of.x_unit == "step" || of.x_unit == "epoch");
+  };
   auto found = std::find_if(report.series.begin(), report.series.end(), leaks);
   if (found == report.series.end()) found = std::find_if(report.series.begin(), report.series.end(), rises);
   return found == report.series.end() ? nullptr : &*found;

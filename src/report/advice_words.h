@@ -40,7 +40,7 @@ std::vector<const ReportCause*> candidate_causes(const Report& report);
 /// The cause with its confidence: "Memory leak: each step keeps memory (95%)". If the cause is unclear, the two most
 /// probable causes: "Cause unclear: Fragmentation 40%, Memory leak 20%". Without a cause, the headline.
 std::string conclusion_words(const Report& report);
-/// The cause with its confidence. If the headline names the cause already, the strongest reason instead. "" without a
+/// The cause with its probability. If the headline names the cause already, with the strongest reason. "" without a
 /// cause.
 std::string why_words(const Report& report);
 /// A series that grows although nothing failed: a leak with enough confidence, else a short series that rises. Null if

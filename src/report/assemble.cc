@@ -173,6 +173,7 @@ class Assembler {
     r.pid = in.origin.pid;
     r.host = in.origin.host;
     r.step = in.when.step;
+    r.step_in_epoch = in.when.step_in_epoch;
     if (in.when.time && *in.when.time >= first_dated_time) r.time = in.when.time;
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;
@@ -290,8 +291,10 @@ class Assembler {
     r.label = s.phase.empty() ? s.label : s.label.empty() ? s.phase : s.label + ", " + s.phase;
     r.rank = s.origin.rank;
     r.device = s.origin.device;
+    if (analysis_.runs.all.size() > 1) r.run = s.run + 1;
+    r.followed = analysis_.runs.follows(s);
     r.unit = s.unit;
-    r.x_unit = s.has_times ? "second" : s.has_steps ? "step" : "value";
+    r.x_unit = s.counts_epochs ? "epoch" : s.has_times ? "second" : s.has_steps ? "step" : "value";
     r.n = s.n;
     if (s.n > 0) r.first_step = s.first_x, r.last_step = s.last_x;
     if (s.has_times && !s.buckets().empty() && s.buckets().front().t >= first_dated_time)
@@ -321,6 +324,7 @@ class Assembler {
                t.why,
                t.release,
                t.moves,
+               t.equal_rises,
                {},
                {},
                {}};

@@ -151,7 +151,9 @@ std::string incident_title(const ReportIncident& of) {
   title.resize(title.size() - doubt.size());
   // An engine that has not begun to serve has no steps.
   const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
-  if (stepping && of.step)
+  if (stepping && of.step_in_epoch && of.epoch)
+    title += fmt::format(" at step {} of epoch {}", *of.step_in_epoch, epoch_text(*of.epoch));
+  else if (stepping && of.step)
     title += fmt::format(" at step {}", *of.step);
   else if (stepping && of.epoch)
     title += " in epoch " + epoch_text(*of.epoch);

@@ -51,7 +51,7 @@ const ReportSeries* choose(const Report& report, std::optional<double> steps_per
     return fill_or_nothing(a) > fill_or_nothing(b);
   };
   for (const ReportSeries* series : sort_series(report))
-    if (fills_memory(*series) && (best == nullptr || better(*series, *best))) best = series;
+    if (series->followed && fills_memory(*series) && (best == nullptr || better(*series, *best))) best = series;
   return best;
 }
 
@@ -67,7 +67,7 @@ Pulse take_pulse(const Report& report, std::optional<double> steps_per_second) {
   pulse.headline = report.verdict.headline;
   pulse.cause = report.verdict.cause;
   for (const ReportSeries& series : report.series)
-    if (series.x_unit == "step" && series.last_step)
+    if (series.followed && series.x_unit == "step" && series.last_step)
       pulse.step = std::max(pulse.step.value_or(*series.last_step), *series.last_step);
   const ReportSeries* series = choose(report, steps_per_second);
   if (series == nullptr) return pulse;

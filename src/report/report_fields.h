@@ -13,7 +13,7 @@ namespace oomdoctor {
 
 inline constexpr std::initializer_list<const char*> outcomes = {
     "oom", "handled_oom", "at_risk", "possible_oom", "ended_otherwise", "no_oom", "unrecognised"};
-inline constexpr std::initializer_list<const char*> x_units = {"step", "second", "value"};
+inline constexpr std::initializer_list<const char*> x_units = {"step", "epoch", "second", "value"};
 inline constexpr FieldSpec as_step_or_infinite{.form = NumberForm::step, .infinite = true};
 
 void fields(auto& field, Is<Location> auto& of) {
@@ -122,7 +122,7 @@ void fields(auto& field, Is<ReportIncident> auto& of) {
         {.optional = true,
          .values = {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                     "generation", "checkpoint_save", "checkpoint_load", "data_loading"}});
-  field.words_only(of.time, of.moment, of.numbers, of.accelerator);
+  field.words_only(of.time, of.moment, of.step_in_epoch, of.numbers, of.accelerator);
   field("requested_bytes", of.requested_bytes, in_bytes);
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("free_bytes", of.free_bytes, in_bytes);
@@ -207,7 +207,7 @@ void fields(auto& field, Is<ReportTrend> auto& of) {
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("forecast", of.forecast);
   field("why", of.why);
-  field.words_only(of.release, of.moves, of.increment);
+  field.words_only(of.release, of.moves, of.equal_rises, of.increment);
   field("stages", of.stages,
         {.description = "what the run was doing, in order; the rest of the trend speaks of the working stage that it "
                         "ended in",
@@ -240,6 +240,9 @@ void fields(auto& field, Is<ReportSeries> auto& of) {
   field("label", of.label, if_any);
   field("rank", of.rank);
   field("device", of.device);
+  field("run", of.run,
+        {.description = "number of its run, from 1, where the log has several", .optional = true, .minimum = 1});
+  field.words_only(of.followed);
   field("unit", of.unit, {.description = "as printed"});
   field("x_unit", of.x_unit, {.description = "what first_step, slope and forecast count", .values = x_units});
   field("n", of.n, {.description = "values that the log prints, before any thinning", .minimum = 0});

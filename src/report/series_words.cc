@@ -53,7 +53,11 @@ std::string series_title(const Report& report, const ReportSeries& of) {
     title = of.label + title.substr(std::string("memory").size());
   else if (same_name > 1 && !of.label.empty())
     title += ", " + of.label;
-  return title;
+  const bool in_other_runs =
+      of.run && std::any_of(report.series.begin(), report.series.end(), [&](const ReportSeries& other) {
+        return other.run != of.run && other.metric == of.metric && other.label == of.label;
+      });
+  return in_other_runs ? title + fmt::format(" in run {}", *of.run) : title;
 }
 
 std::string range_words(const ReportSeries& of) {
@@ -92,7 +96,7 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
   const double whole = of.unit == "%" ? 100 : static_cast<double>(*of.trend.capacity_bytes);
   const std::string when = time >= first_dated_time ? time_text(time)
                            : of.x_unit == "second"  ? step_text(x) + " s after the first value"
-                           : of.x_unit == "step"    ? "step " + step_text(x)
+                           : of.x_unit != "value"   ? of.x_unit + " " + step_text(x)
                                                     : "";
   const std::string size = value_text(of, whole);
   // Of host RAM that is not in use, a part is neither free nor available, and another is cache that is both.
@@ -169,6 +173,7 @@ std::vector<const ReportSeries*> sort_series(const Report& report) {
   for (const auto& series : report.series)
     if (series.max_value != 0 || series.first_value != 0) order.push_back(&series);
   std::stable_sort(order.begin(), order.end(), [](const ReportSeries* a, const ReportSeries* b) {
+    if (a->followed != b->followed) return a->followed;
     if (is_growth(a->trend) != is_growth(b->trend)) return is_growth(a->trend);
     return a->n > b->n;
   });

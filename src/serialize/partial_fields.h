@@ -47,6 +47,7 @@ void fields(auto& field, Is<When> auto& of) {
   field("time", of.time);
   field("step", of.step);
   field("epoch", of.epoch);
+  field("step_in_epoch", of.step_in_epoch);
 }
 
 void fields(auto& field, Is<OtherProcess> auto& of) {
@@ -123,10 +124,12 @@ void fields(auto& field, Is<Series> auto& of) {
   field("phase", of.phase);
   field("unit", of.unit);
   field("ambiguous_unit", of.ambiguous_unit);
+  field("run", of.run);
   field("quantum", of.quantum);
   field("capacity", of.capacity);
   field("has_steps", of.has_steps);
   field("has_times", of.has_times);
+  field("counts_epochs", of.counts_epochs);
   field("first", of.first_evidence);
   field("last", of.last_evidence);
   field("max", of.max_evidence);

@@ -112,6 +112,30 @@ TEST_CASE("a rank with a refused request of its own is no consequence of another
         std::vector<std::string>{"the same on 3 of 3 ranks, at lines 2 and 3"});
 }
 
+TEST_CASE("steps and memory that fall back to the start begin a run", "[runs]") {
+  const auto growing = [](int last, double from, double rate, const char* front = "") {
+    std::string text;
+    for (int i = 1; i <= last; ++i) text += fmt::format("{}step {} allocated {:.2f} GiB\n", front, i, from + rate * i);
+    return text;
+  };
+  const Report two = report_of(growing(40, 8, 0.2) + growing(30, 6, 0.001));
+  REQUIRE(two.runs.size() == 2);
+  CHECK(two.runs[1].first_line == 41);
+  REQUIRE(two.series.size() == 2);
+  CHECK(two.series[0].n == 40);
+  CHECK(two.series[1].n == 30);
+  CHECK(two.series[1].run == 2);
+  CHECK(two.verdict.outcome == Outcome::no_oom);  // the last run does not grow
+
+  // Memory that is freed at the end of each epoch, and memory that stays, are of one run.
+  CHECK(report_of(growing(40, 8, 0.2) + growing(40, 8, 0.2)).runs.empty());
+  CHECK(report_of(growing(40, 8, 0.2) + growing(40, 16, 0.2)).runs.empty());
+  // Epochs that count from their start again show that the job was started again.
+  const std::string epochs = growing(20, 8, 0.2, "epoch 0 ") + growing(20, 12, 0.2, "epoch 1 ");
+  CHECK(report_of(epochs).runs.empty());
+  CHECK(report_of(epochs + growing(20, 8, 0.001, "epoch 0 ")).runs.size() == 2);
+}
+
 TEST_CASE("a few rising values are reported", "[runs]") {
   const Report report = report_of(steps(10, 10, 5) + steps(20, 20, 9) + steps(30, 30, 14) + steps(40, 40, 20));
   CHECK(report.verdict.headline.find("rises by 300% over 4 values") != std::string::npos);
