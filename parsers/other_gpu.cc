@@ -96,4 +96,14 @@ void emit_cupy_old(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// A renderer without its denoiser goes on, if it says that it switches the denoiser off.
+void denoiser(const Match& m, EventSink& sink) {
+  Oom oom;
+  oom.agent = Agent::driver;
+  oom.framework = "vulkan";
+  oom.message_format = "oidn";
+  oom.caught = is_near(m.cursor, 0, 3, {"denoiser disabled", "denoising disabled", "without denois"});
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::other_gpu

@@ -10,8 +10,10 @@
 namespace oomdoctor::parsers::progress {
 
 bool is_progress(const FreeformLine& printed) {
-  return printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch);
+  return printed.calls ||
+         (printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch));
 }
+
 void resumed(const Match&, EventSink& sink) {
   sink.remark("run/resumed");
   sink.remark("phase/checkpoint_load");

@@ -138,6 +138,12 @@ void read_new_form(std::string_view text, Oom& oom, EventSink& sink) {
     oom.message_format = "torch-2.2";
 }
 
+/// True if the message lacks its end: the sentence about the allocated memory, or the bracket of the old list.
+bool is_cut_off(std::string_view text, const Oom& oom) {
+  if (text.starts_with("(")) return text.find(')') == text.npos;
+  return (oom.capacity || text.find("totalcapac") != text.npos) && !oom.allocated && !oom.sizes_not_available;
+}
+
 void read_old_form(std::string_view text, Oom& oom) {
   constexpr std::string_view last = "intotalbyPyTorch";
   const std::size_t end = text.starts_with("(") ? text.find(')') : text.find(last);  // copied without its brackets
@@ -176,6 +182,14 @@ std::optional<int> find_device(std::string_view before) {
   return device;
 }
 
+/// "WARNING: OOM on batch 5, skipping: CUDA out of memory. …": the line says that the program goes on.
+bool says_it_goes_on(std::string_view line) {
+  const std::size_t message = line.find("out of memory");
+  const std::string_view before = line.substr(0, message);
+  const bool skips = before.find("skipping") != before.npos || before.find("Skipping") != before.npos;
+  return skips && before.find("not skipping") == before.npos;
+}
+
 void set_named_device(const Match& m, EventSink& sink) {
   Origin where;
   where.device = find_device(m.before());
@@ -195,6 +209,7 @@ void request(const Match& m, EventSink& sink) {
   } else {
     read_new_form(text, oom, sink);
   }
+  if (is_cut_off(text, oom)) oom.traits.push_back(OomTrait::cut_off);
   Origin where;
   // The device index follows the word "GPU", or its counterpart, near the start of the text.
   std::size_t gpu = text.npos;
@@ -209,6 +224,10 @@ void request(const Match& m, EventSink& sink) {
   }
   sink.at(where);
   oom.printed_advice = find_advice(text.substr(0, 1200));
+  if (says_it_goes_on(m.cursor.line().text)) {
+    oom.caught = true;
+    sink.remark("handled/skipped");
+  }
   sink.oom(std::move(oom));
 }
 

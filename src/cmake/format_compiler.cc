@@ -148,7 +148,9 @@ std::string initializer(const SettingFormat& format) {
          member("type", enumerator("SettingType", format.type)) +
          member("spelling", enumerator("SettingSpelling", format.spelling)) + text_member("value", format.value) +
          text_member("unit", format.unit) + text_member("anchor", format.anchor) +
-         text_member("second_anchor", format.second_anchor) + text_member("spaced_anchor", format.spaced_anchor) +
+         text_member("second_anchor", format.second_anchor) +
+         member("further_anchors",
+                '{' + literal(format.further_anchors[0]) + ", " + literal(format.further_anchors[1]) + '}') +
          text_member("regex", format.regex) + text_member("example", format.example) +
          text_member("source", format.source);
 }

@@ -218,6 +218,24 @@ bool is_capped(const Oom& oom, const Facts& facts) {
                                              clearly_less * static_cast<double>(oom.capacity->count));
 }
 
+/// Sets the missing memory, with the margin.
+void set_need(const Oom& oom, const std::vector<Evidence>& here, Facts& facts) {
+  const auto reserved = find_reserved(oom);
+  const auto held = reserved ? reserved : oom.allocated;
+  if (!oom.request) return;
+  const bool capped = oom.limit && held && (*held + *oom.request).count > oom.limit->count;
+  const auto room = capped || !oom.capacity ? oom.limit : oom.capacity;
+  if (!room) return;
+  const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};
+  facts.set("account.margin", std::optional(margin), here);
+  std::optional<Bytes> left = oom.free;
+  if (capped) left = *oom.limit - *held;
+  if (facts.is_true("account.oversubscribed")) left = *oom.capacity - *oom.allocated;
+  if (!left) return;
+  const Bytes missing = *oom.request - *left;
+  if (missing.count > 0) facts.set("account.need", std::optional(missing + margin), here);
+}
+
 /// Sets oom.* and account.* from one message. A fact whose sizes are not printed stays unknown.
 void message_facts(const Incident& incident, std::optional<i64> capacity, Facts& facts) {
   const Oom& oom = incident.oom;
@@ -318,19 +336,30 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
       facts.set("account.after_compaction", std::optional(*oom.free + *oom.unallocated - *oom.request), here);
   }
   set_true("account.capped", is_capped(oom, facts));
-  if (!oom.request) return;
-  if (held && oom.capacity && !oom.free) share("account.demand_share", *held + *oom.request, oom.capacity);
-  const bool capped = oom.limit && held && (*held + *oom.request).count > oom.limit->count;
-  const auto room = capped || !oom.capacity ? oom.limit : oom.capacity;
-  if (!room) return;
-  const Bytes margin{static_cast<i64>(margin_share * static_cast<double>(room->count)), 0};
-  facts.set("account.margin", std::optional(margin), here);
-  std::optional<Bytes> left = oom.free;
-  if (capped) left = *oom.limit - *held;
-  if (facts.is_true("account.oversubscribed")) left = *oom.capacity - *oom.allocated;
-  if (!left) return;
-  const Bytes missing = *oom.request - *left;
-  if (missing.count > 0) facts.set("account.need", std::optional(missing + margin), here);
+  if (oom.request && held && oom.capacity && !oom.free)
+    share("account.demand_share", *held + *oom.request, oom.capacity);
+  set_need(oom, here, facts);
+  stop_facts(oom.others, here, facts);
+}
+
+void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& here, Facts& facts) {
+  std::erase_if(others, [](const OtherProcess& process) { return process.pid == 0 || process.used.count == 0; });
+  if (others.empty()) {
+    if (const Fact* all = facts.find("account.external")) facts.set("account.stop_frees", all->value, here);
+    return;
+  }
+  std::sort(others.begin(), others.end(),
+            [](const OtherProcess& a, const OtherProcess& b) { return a.used.count > b.used.count; });
+  const double need = facts.number("account.need").value_or(0);
+  std::string pids;
+  Bytes freed;
+  for (const OtherProcess& process : others) {
+    pids += (pids.empty() ? "" : " ") + std::to_string(process.pid);
+    freed = freed + process.used;
+    if (static_cast<double>(freed.count) >= need) break;
+  }
+  facts.set("account.stop_pids", Value{std::move(pids)}, here);
+  facts.set("account.stop_frees", std::optional(freed), here);
 }
 
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {

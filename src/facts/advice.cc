@@ -38,7 +38,8 @@ double dividing_batch(double wanted, double batch, double accumulation) {
 }
 
 /// True if the refused request does not depend on the step size: other processes had taken the GPU before, one request
-/// exceeds a GPU that is otherwise empty, a cache of requests fills it, or the platform sets the limit.
+/// exceeds a GPU that is otherwise empty, this process had and wanted the smaller part of it, a cache of requests fills
+/// it, or the platform sets the limit.
 bool is_independent_of_step(const Facts& facts) {
   constexpr double little_given = 0.25, nothing_held = 0.02;  // of the GPU
   const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
@@ -46,8 +47,9 @@ bool is_independent_of_step(const Facts& facts) {
   const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
   const bool alone =
       facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
+  const bool small = facts.number("account.demand_share").value_or(1) < majority;
   const bool cached = facts.number("snapshot.cache_share").value_or(0) >= majority;
-  return taken || alone || cached || facts.find("settings.block_limit") != nullptr ||
+  return taken || alone || small || cached || facts.find("settings.block_limit") != nullptr ||
          facts.is_true("settings.unified_memory");
 }
 
@@ -171,7 +173,8 @@ void advice_facts(Facts& facts) {
   }
   if (max_activations && !get("settings.batch_size"))
     set("advice.batch_saves_most", *max_activations / 2, {"oom.allocated"});
-  if (const auto longest = get("shape.outlier_value"); longest && activations && need && *activations > *need)
+  if (const auto longest = get("shape.outlier_value");
+      longest && !facts.is_true("shape.of_images") && activations && need && *activations > *need)
     set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
         {"shape.outlier_value"});
   if (const auto limit = get("oom.limit"); limit && need) {
@@ -192,7 +195,9 @@ void advice_facts(Facts& facts) {
         {"host.used", "host.limit", "host.capacity"});
   if (facts.is_true("host.bus_error")) set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
-    set("advice.workers_to", std::max(0.0, std::floor(*workers / 2)), {"settings.num_workers"});
+    set("advice.workers_to",
+        std::min(std::max(0.0, std::floor(*workers / 2)), get("settings.suggested_workers").value_or(*workers)),
+        {"settings.num_workers"});
   if (const auto trained = get("settings.trainable_parameters"))
     set("advice.optimizer_states", 8 * *trained, {"settings.trainable_parameters"});
 }

@@ -23,7 +23,7 @@ void series_advice(const ScanResult& scan, Analysis& analysis) {
     analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
   // The step at which the memory was full: that of the failure, else the earliest one in the forecast.
   const std::optional<i64> failure_step = analysis.primary ? scan.incidents[*analysis.primary].when.step : std::nullopt;
-  if (t.leak && s.has_steps && (failure_step || t.forecast)) {
+  if (t.leak && s.has_steps && !s.counts_epochs && (failure_step || t.forecast)) {
     const double full = failure_step ? static_cast<double>(*failure_step) : t.forecast->step_low;
     const double every = std::floor(restart_share * (full - t.working.first_step));
     if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
@@ -79,6 +79,30 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
+/// Notes that the log claims a leak that its values do not show.
+void emit_claimed_leak(const ScanResult& scan, const Facts& facts, std::vector<Note>& notes) {
+  const auto claim = std::find_if(scan.remarks.begin(), scan.remarks.end(), [](const Event& event) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    return remark != nullptr && remark->id == "text/leak_claimed";
+  });
+  if (claim == scan.remarks.end() || facts.is_true("run.at_risk") || facts.is_true("trend.leak")) return;
+  const bool values = facts.find("trend.shape") != nullptr;
+  notes.push_back({Severity::warning,
+                   values ? "the log itself reports a leak here, but its memory values show no growth that lasts"
+                          : "the log itself reports a leak here; it has too few memory values to check that",
+                   claim->evidence});
+}
+
+/// Notes the operator that allocates most, by the table of a profiler.
+void emit_profiled(const ScanResult& scan, std::vector<Note>& notes) {
+  const auto operation = scan.settings.find("profiled_operation"), memory = scan.settings.find("profiled_memory");
+  if (operation == scan.settings.end() || memory == scan.settings.end()) return;
+  notes.push_back({Severity::note,
+                   fmt::format("in the table of torch.profiler, {} allocated most itself: {}, summed over its calls",
+                               operation->second.value, memory->second.value),
+                   operation->second.evidence, true});
+}
+
 /// Notes what made room after a refusal that the program survived.
 void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
   const auto freed = scan.settings.find("freed_by_gc");
@@ -87,6 +111,13 @@ void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
       {Severity::warning,
        fmt::format("after a refusal, a garbage collection freed {}, and the run continued", freed->second.value),
        freed->second.evidence});
+}
+
+/// Notes that amounts are missing because the message is cut off.
+void emit_cut_off(const Incident& failure, std::vector<Note>& notes) {
+  if (failure.oom.has(OomTrait::cut_off))
+    notes.push_back(
+        {Severity::note, "the message is cut off: the amounts behind that place are unknown", failure.evidence, true});
 }
 
 /// Explains lines that look like an out-of-memory failure and are none. They are warnings, so that the short
@@ -128,9 +159,14 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
 void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Incident& incident : scan.incidents) {
     if (!incident.oom.has(OomTrait::damages_state)) continue;
+    const std::string& line = incident.evidence.excerpt;
+    constexpr std::string_view label = "tensor with name ";
+    const std::size_t at = line.find(label), name = at == line.npos ? at : at + label.size();
+    const std::string entry =
+        name == line.npos ? "one of its entries" : line.substr(name, line.find(". ", name) - name);
     notes.push_back({Severity::warning,
-                     "the checkpoint that was saved may be damaged: the message says that one of its entries may point "
-                     "to invalid memory. Load it and compare before you use it",
+                     "the checkpoint that was saved may be damaged: the message says that " + entry +
+                         " may point to invalid memory. Load it and compare before you use it",
                      incident.evidence});
     return;
   }
@@ -205,6 +241,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     neighbour_facts(scan, *primary, out.facts);
     phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
     host_facts(scan, *primary, out.facts);
+    emit_cut_off(*primary, out.notes);
   } else {
     no_phase_facts(out.facts);
     emit_abrupt_end(scan, out.notes);
@@ -217,12 +254,14 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   emit_free_memory(scan, out.notes);
   emit_node_sum(scan, out.notes);
   emit_room_made(scan, out.notes);
+  emit_profiled(scan, out.notes);
   emit_damaged_state(scan, out.notes);
   setting_facts(scan, primary, out.facts);
   earlier_batch_fact(scan, out.runs, out.facts);
   model_facts(out.facts);
   emit_states(out);
   trend_facts(scan, options, out);
+  if (primary == nullptr) emit_claimed_leak(scan, out.facts, out.notes);
   snapshot_facts(scan, out.primary, out.facts);
   compare_ranks(scan, out);
   series_advice(scan, out);

@@ -78,6 +78,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
 /// Detects another rank of this job among the processes that the message lists.
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
+/// Chooses the processes to stop, among those that are no part of this job.
+void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& here,
+                Facts& facts);  // account.cc: account.stop_*
 /// Detects other processes on the GPU in the newest list of a monitor, where the message lists none.
 void neighbour_facts(const ScanResult& scan, const Incident& incident,
                      Facts& facts);  // neighbours.cc: account.external*, join.newcomer*

@@ -47,7 +47,7 @@ constexpr Formula formulas[] = {
     {"trend.increment", "a size that a step makes = slope × 1, 2, 5, 10, 50, 100 or 1000 steps, within 2%"},
     {"ranks.skew", "highest memory of a rank ÷ median of the ranks − 1"},
     {"join.external", "join.device_used − process; − reserved or allocated where no more is printed"},
-    {"shape.outlier", "failing length ≥ 1.5 × the longest before"},
+    {"shape.outlier", "failing length ≥ 1.5 × the longest before; for sides of images √1.5 ×"},
     {"model.weights_least", "2 bytes × parameters; 4 where the run computes in fp32"},
     {"model.states_least",
      "weights + gradients + moments of the optimizer, in 16 bits where the log does not say fp32"},
@@ -65,7 +65,7 @@ constexpr Formula formulas[] = {
     {"advice.blind", "a driver's refusal without sizes, in a log without a step, a traceback or the name of a program"},
     {"advice.independent_of_step",
      "the device nearly full before, or a quarter of it given at start; or request > capacity with nothing allocated; "
-     "or a block limit; or unified memory"},
+     "or a block limit; or unified memory. Also held + request below half of the capacity"},
     {"advice.batch_to",
      "largest batch ≤ batch × (activations − need) ÷ activations that divides batch × accumulation; half the batch "
      "where activations are not known"},

@@ -277,6 +277,8 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
       std::to_array<std::string_view>({"conv2d(", "conv3d(", "max_pool2d(", "grid_sample(", "roi_align(", "Conv2D"});
   if (program != nullptr && (program->work == Program::Work::paints || program->images)) return true;
   if (scan.settings.contains("image_size")) return true;
+  if (std::any_of(scan.series.begin(), scan.series.end(), [](const Series& s) { return s.label == image_label; }))
+    return true;
   if (incident == nullptr) return false;
   const auto any = [](std::string_view text, const auto& words) {
     return std::any_of(words.begin(), words.end(),

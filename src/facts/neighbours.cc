@@ -62,6 +62,9 @@ void neighbour_facts(const ScanResult& scan, const Incident& incident, Facts& fa
   facts.set("account.external_pid", Value{Number{static_cast<double>(*largest.origin.pid), 0}}, here);
   const std::string more = others.size() == 1 ? "" : " and other processes";
   facts.set("account.holders", Value{process_words(largest) + more}, here);
+  std::vector<OtherProcess> named;
+  for (const Series* s : others) named.push_back({*s->origin.pid, Bytes{whole_number(s->last_value), 0}});
+  stop_facts(std::move(named), here, facts);
   if (const auto capacity = find_capacity(scan, self, facts))
     facts.set("account.external_share", Value{Number{static_cast<double>(sum.count) / *capacity, 0}}, here);
   std::erase_if(others, [&](const Series* s) {

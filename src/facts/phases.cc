@@ -328,10 +328,29 @@ i64 count_steps(const ScanResult& scan, const Incident& incident) {
   return std::max(lines, was_resumed(scan) ? *last - *first + 1 : *last);
 }
 
+/// How far the bar of other work than steps came that was unfinished at the failure: a calibration, for example.
+double count_calls(const ScanResult& scan, const Incident& incident) {
+  double calls = 0;
+  for (const Event& event : scan.remarks)
+    if (const auto* remark = std::get_if<Remark>(&event.what);
+        remark != nullptr && remark->id == "run/calls" && event.when.order < incident.when.order)
+      calls = remark->number.value_or(0);
+  return calls;
+}
+
+/// True if the last progress line has the loss of a training step. "Resumed at step 4200" has none, and nanoGPT
+/// evaluates before its first step.
+bool logs_training_step(const ScanResult& scan) {
+  if (!scan.last_progress) return false;
+  const std::string line = lower(scan.last_progress->excerpt);
+  return contains(line, "loss") && !contains(line, "val loss");
+}
+
 /// True if no step, or only the first ones, had run before the failure.
 bool is_early(const ScanResult& scan, const Incident& incident) {
-  return log_begins_with_run(scan) && (!starts_late(scan, incident) || was_resumed(scan)) &&
-         count_steps(scan, incident) <= max_first_steps;
+  if (was_resumed(scan) && starts_late(scan, incident) && logs_training_step(scan)) return false;
+  return log_begins_with_run(scan) && count_calls(scan, incident) <= max_first_steps &&
+         (!starts_late(scan, incident) || was_resumed(scan)) && count_steps(scan, incident) <= max_first_steps;
 }
 
 /// The incident's own traceback. If the log starts too late for it, the traceback of another rank that failed on the

@@ -41,6 +41,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/went_on", "a later part of the work was finished: the next trial of a search"},
     {"run/serving", "a server answers a request"},
     {"run/resumed", "the run continues from a checkpoint"},
+    {"run/calls", "a bar of other work than steps: how far it came, 0 if it is complete"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},
@@ -63,6 +64,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"disk/full", "a disk or a quota of files was full: no shortage of memory"},
     {"device/room", "most of the device was free when a library failed: no shortage of memory"},
     {"text/quoted", "the text of a program or a manual quotes a message"},
+    {"text/leak_claimed", "a program or a tool says that memory leaks"},
     {"failure/unclear", "a line speaks of memory that ran out, but not clearly of the program's own"},
     {"host/overcommit", "the host refused a fork or a mapping"},
 });

@@ -131,10 +131,12 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader.message = p.reach == Reach::message;
       reader.is_step_only = p.emit == emit_step;
       const bool key = p.setting != nullptr && p.setting->spelling == SettingSpelling::key;
-      const Target target{&reader, nullptr, p.may_match, key ? p.anchor.size() : 0};
-      add_anchor(p.anchor, p.fold_case, target);
-      if (!p.second_anchor.empty()) add_anchor(p.second_anchor, p.fold_case, target);
-      for (const std::string_view anchor : p.more_anchors) add_anchor(anchor, p.fold_case, target);
+      const auto add = [&](std::string_view anchor) {
+        add_anchor(anchor, p.fold_case, Target{&reader, nullptr, p.may_match, key ? anchor.size() : 0});
+      };
+      add(p.anchor);
+      if (!p.second_anchor.empty()) add(p.second_anchor);
+      for (const std::string_view anchor : p.more_anchors) add(anchor);
     }
     for (const LineFormat& g : parser->gauges) {
       CompiledFormat& reader = add_reader(parser, g.name);

@@ -175,7 +175,8 @@ void check_example(TomlTable& table, const SettingFormat& format, Expect need) {
   const auto holds = [&](std::string_view anchor) {
     return !anchor.empty() && example.find(anchor) != std::string::npos;
   };
-  if (!holds(format.second_anchor) && !holds(format.spaced_anchor)) check_anchor(table, example, format.anchor);
+  if (!holds(format.second_anchor) && std::none_of(format.further_anchors.begin(), format.further_anchors.end(), holds))
+    check_anchor(table, example, format.anchor);
   const ScanResult scan = scan_example({.name = "example", .title = "", .patterns = {&pattern, 1}}, format.example);
   const auto set = scan.settings.find(format.setting);
   if (set == scan.settings.end())
@@ -201,7 +202,7 @@ void read_key(TomlTable& table, std::string_view family, SettingFormat& format, 
   KeyTexts built = texts_of_key(key, format.type, format.spelling);
   format.anchor = texts.keep(std::move(built.anchor));
   format.second_anchor = texts.keep(std::move(built.dashed_anchor));
-  format.spaced_anchor = texts.keep(std::move(built.spaced_anchor));
+  format.further_anchors = {texts.keep(std::move(built.spaced_anchor)), texts.keep(std::move(built.joined_anchor))};
   format.regex = texts.keep(std::move(built.regex));
 }
 

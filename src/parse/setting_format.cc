@@ -42,7 +42,7 @@ std::string replaced(std::string_view key, std::string_view underscore) {
 /// value. Words need a colon and no word before them: "Eval batch size: 8" and "Total batch size: 64" are other
 /// settings.
 std::string key_regex(std::string_view key, SettingType type, SettingSpelling spelling) {
-  const std::string spelled = "(?i:" + replaced(key, "[_-]") + ')';
+  const std::string spelled = "(?i:" + replaced(key, "[_-]?") + ')';
   const bool truth = type == SettingType::truth;
   std::string regex = "(?:--" + spelled;
   regex += truth ? R"((?![\w-])(?: {0,3}$|(?= --)|(?= \\)|[ =]{1,3}['"]?))" : R"([ =]{1,3}['"]?)";
@@ -97,10 +97,11 @@ bool is_plausible_count(std::string_view setting, std::string_view text) {
 
 KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling) {
   const std::string_view dashes = spelling == SettingSpelling::option ? "--" : "";
+  const bool is_key = spelling == SettingSpelling::key;
   KeyTexts texts{std::string(dashes).append(key), std::string(dashes) + replaced(key, "-"),
-                 spelling == SettingSpelling::key ? replaced(key, " ") : "", key_regex(key, type, spelling)};
+                 is_key ? replaced(key, " ") : "", is_key ? replaced(key, "") : "", key_regex(key, type, spelling)};
   if (texts.dashed_anchor == texts.anchor) texts.dashed_anchor.clear();
-  if (texts.spaced_anchor == texts.anchor) texts.spaced_anchor.clear();
+  if (texts.spaced_anchor == texts.anchor) texts.spaced_anchor.clear(), texts.joined_anchor.clear();
   return texts;
 }
 

@@ -1,8 +1,9 @@
 // A setting of a run as programs print it: a row of parsers/*.toml. It is a key in all its spellings (key=8, key: 8,
-// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; in any letter case; a dash or a blank may replace an
-// underscore), or a text that shows the setting. The last printed value wins.
+// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; in any letter case; a dash, a blank or nothing may
+// replace an underscore, as in maxSeqLen), or a text that shows the setting. The last printed value wins.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -36,16 +37,16 @@ struct SettingFormat {
   std::string_view value = {};  ///< emitted in place of the printed one, and of "true"; may be empty
   std::string_view unit = {};   ///< of a size that is printed without one
   std::string_view anchor;
-  std::string_view second_anchor = {};  ///< may be empty
-  std::string_view spaced_anchor = {};  ///< may be empty
-  std::string_view regex = {};          ///< the first group is the value
+  std::string_view second_anchor = {};                   ///< may be empty
+  std::array<std::string_view, 2> further_anchors = {};  ///< with blanks, and without a separator; both may be empty
+  std::string_view regex = {};                           ///< the first group is the value
   std::string_view example;
   std::string_view source = {};  ///< the code that prints it, if it differs from the parser's source
 };
 
 /// Fills in the anchors and the regex of a key.
 struct KeyTexts {
-  std::string anchor, dashed_anchor, spaced_anchor, regex;
+  std::string anchor, dashed_anchor, spaced_anchor, joined_anchor, regex;
 };
 KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling);
 
@@ -67,7 +68,7 @@ void emit_setting(const SettingFormat& format, std::string_view printed, EventSi
 constexpr Pattern make_pattern(const SettingFormat& format) {
   Pattern pattern{.name = format.name, .anchor = format.anchor, .example = format.example};
   pattern.second_anchor = format.second_anchor;
-  if (!format.spaced_anchor.empty()) pattern.more_anchors = {&format.spaced_anchor, 1};
+  if (!format.further_anchors[0].empty()) pattern.more_anchors = format.further_anchors;
   pattern.regex = format.regex;
   pattern.non_exclusive = true;
   pattern.source = format.source;

@@ -82,6 +82,8 @@ WORDS = {
     "settings.largest_user": "process A",
     "settings.machine_swap": "Y GiB",
     "settings.memory_pressure": "X%",
+    "settings.milestone": "Before creating fp16 partitions",
+    "settings.live_tensors": "2 × (N, M) float32, X GiB each",
     "trend.rate": "X MiB per step",
     "trend.last_rate": "X MiB per step",
     "trend.increment": "each step keeps tensors of a known size, for example the hidden states of a batch",
@@ -95,7 +97,7 @@ VALUES = {"bytes": ("XYZVW", " GiB"), "ratio": ("XYZVW", "%"), "count": ("NMK", 
 # Values of a setting that the page can name; every other one becomes "…".
 SETTING_WORDS = {
     "platform.torch": "cuda", "platform.alloc_conf": "PYTORCH_CUDA_ALLOC_CONF", "advice.batch_key": "batch_size",
-    "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "settings.memory_unit": "UNIT",
+    "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "account.stop_pids": "PID", "settings.memory_unit": "UNIT",
 }
 
 PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z0-9(][^{}]*)\}")

@@ -148,6 +148,8 @@ TEST_CASE("another process is a separate part", "[account]") {
   const Facts facts = facts_of(found.incidents[0]);
   CHECK(near(facts.number("account.external"), 11.75, 1e-9));
   CHECK(facts.number("account.external_pid") == 100);
+  CHECK(facts.text("account.stop_pids") == "100");
+  CHECK(facts.number("account.stop_frees") == 8.0 * GiB);
   CHECK(facts.number("oom.others_count") == 2);
   CHECK(facts.number("account.external_share").value() == Approx(11.75 / 24));
   CHECK(facts.number("account.stray_contexts") == 0);

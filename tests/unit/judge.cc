@@ -507,7 +507,8 @@ TEST_CASE("the hint that PyTorch prints is judged") {
 
 TEST_CASE("the fix for another process is to free its memory") {
   Facts facts = facts_of({gib(47.50), mib(68.88), gib(22.15), mib(10.24), mib(984), {}, {}, {}});
-  facts.set("account.external_pid", count(4711));
+  facts.set("account.stop_pids", Value{std::string("4711")});
+  facts.set("account.stop_frees", Value{Number{22.15 * GiB, 0}});
   const Diagnosis d = judge(pack(), facts);
   REQUIRE_FALSE(d.fixes.empty());
   CHECK(d.fixes[0].id == "free-the-gpu");
