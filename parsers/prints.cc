@@ -3,6 +3,8 @@
 // These patterns are fallbacks: they apply only if no known format took the line. Units such as GB do not show whether
 // they mean 10^9 or 2^30. Such series are marked, and the GPU's capacity decides later.
 #include <algorithm>
+#include <array>
+#include <string>
 #include <vector>
 
 #include "base/ascii.h"
@@ -15,10 +17,16 @@
 namespace oomdoctor::parsers::prints {
 namespace {
 
+constexpr auto inputs = std::to_array<std::string_view>({"image", "input", "batch"});
+
 /// The longer side of the images of a step, in pixels. Memory depends on the area, but logs name the sides.
 void emit_image(const Match& m, EventSink& sink, i64 longer_side) {
   const FreeformLine printed = read_freeform(m.text);
-  if (!printed.step || longer_side < 1) return;  // without a step it may be any tensor
+  // Without a step it may be any tensor, unless the line names an input.
+  const std::string text = lower(m.text);
+  const bool named =
+      std::any_of(inputs.begin(), inputs.end(), [&](std::string_view word) { return text.find(word) != text.npos; });
+  if ((!printed.step && !named) || longer_side < 1) return;
   Reading r;
   r.metric = Metric::input_length;
   r.value = static_cast<double>(longer_side);

@@ -116,7 +116,7 @@ void RunTracker::step(const CurrentLine& here, const Step& printed) {
   StreamState& stream = this->stream(here);
   anew_.reset();
   if (!end_ && s.step && stream.step && *s.step < *stream.step && *s.step <= place_.first_step.value_or(0))
-    anew_ = Anew{here.number(), *s.step, s.epoch && stream.epoch && *s.epoch < *stream.epoch};
+    anew_ = Anew{here.number(), *s.step};
   if (s.epoch) stream.epoch = s.epoch, stream.epoch_line = here.number();
   if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
   if (!(redrawn && end_)) last_progress_.line = &here.ref();

@@ -47,8 +47,6 @@ class RunTracker {
   /// True on the line of a step that fell back to the start, with nothing else that shows a new run: either the epochs
   /// of one run count their steps anew, or the job was started again. Memory decides.
   bool counts_anew(const CurrentLine& here) const { return anew_ && anew_->line == here.number(); }
-  /// The epoch of that line fell back to the start, too.
-  bool counts_all_anew() const { return anew_ && anew_->epoch; }
   /// Begins a run with this step.
   void begin_counted_run(const CurrentLine& here);
   /// Adds the other lines of a run of step lines. step() has handled the first one.
@@ -103,7 +101,6 @@ class RunTracker {
   /// A step that fell back to the start.
   struct Anew {
     i64 line = 0, step = 0;
-    bool epoch = false;
   };
 
   void end_at(const CurrentLine& here, bool exited, bool of_job);

@@ -101,16 +101,12 @@ SeriesTracker::Id SeriesTracker::make_id(const CurrentLine& here, const Reading&
   return {r.metric, run, here.stream(), here.origin().device, counter, r.label, r.phase};
 }
 
-bool SeriesTracker::starts_again(const CurrentLine& here, const Reading& r, int run, bool all_anew) {
+bool SeriesTracker::starts_again(const CurrentLine& here, const Reading& r, int run) {
   constexpr double clearly_below = 0.05;  // an allocator's cache that is emptied, or a shorter batch, frees less
-  constexpr double as_low = 0.02, grown = 0.1;
   if (!is_device_metric(r.metric) || r.metric == Metric::max_allocated || r.metric == Metric::max_reserved)
     return false;  // a maximum may be reset in each epoch
   const SeriesState* state = find(make_id(here, r, run));
-  if (state == nullptr) return false;
-  const Series& series = result_.series[state->index];
-  if (r.value < (1 - clearly_below) * series.min_value) return true;
-  return all_anew && r.value <= (1 + as_low) * series.min_value && series.last_value >= (1 + grown) * series.min_value;
+  return state != nullptr && r.value < (1 - clearly_below) * result_.series[state->index].min_value;
 }
 
 void SeriesTracker::add(const CurrentLine& here, const Reading& r, int run, std::optional<double> step,

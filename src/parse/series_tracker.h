@@ -27,9 +27,8 @@ class SeriesTracker {
   /// `counts_epochs`: the step is an epoch.
   void add(const CurrentLine& here, const Reading& reading, int run, std::optional<double> step,
            std::optional<double> time, std::optional<i64> stream_step, bool counts_epochs = false);
-  /// True if memory that never falls within a process fell below all values of its series, or (`all_anew`: epochs count
-  /// from their start again, too) to the lowest after it had grown.
-  bool starts_again(const CurrentLine& here, const Reading& reading, int run, bool all_anew);
+  /// True if memory that never falls within a process fell clearly below all values of its series.
+  bool starts_again(const CurrentLine& here, const Reading& reading, int run);
   /// Turns the kept lines into evidence. Call it before the block's text is freed.
   void end_block();
   /// Sets the last evidence of each series, and that of its peak.
