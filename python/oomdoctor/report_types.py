@@ -209,7 +209,7 @@ class Series(Record):
     metric: str
     kind: str
     unit: str  # as printed
-    x_unit: Literal["step", "second", "value"]  # what first_step, slope and forecast count
+    x_unit: Literal["step", "epoch", "second", "value"]  # what first_step, slope and forecast count
     n: int  # values that the log prints, before any thinning
     first_value: Optional[float]
     last_value: Optional[float]
@@ -222,6 +222,7 @@ class Series(Record):
     label: Optional[str] = None
     rank: Optional[int] = None
     device: Optional[int] = None
+    run: Optional[int] = None  # number of its run, from 1, where the log has several
     first_step: Optional[float] = None
     last_step: Optional[float] = None
     # the level after the warm-up: its median, the tenths of the values, and how many they are; absent where
