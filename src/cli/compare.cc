@@ -29,6 +29,7 @@ std::vector<GrowthLimit> parse_limits(const Arguments& arguments) {
 
 std::string write_comparison(const Comparison& comparison, const std::string& format, const RenderOptions& view) {
   if (format == "json") return comparison_json(comparison);
+  if (format == "agent") return comparison_agent(comparison);
   return format == "markdown" ? comparison_markdown(comparison) : comparison_screen(comparison, view);
 }
 

@@ -189,7 +189,7 @@ const std::vector<CommandSpec>& command_table() {
        {"format", "fail-if", "jobs", "capacity", "rules", "format-file", "redact", "color", "width", "verbose", "help"},
        {},
        run_compare,
-       {"terminal", "json", "markdown"}},
+       {"terminal", "json", "markdown", "agent"}},
       {"snapshot",
        "FILE...",
        "read allocator snapshots; show who has the memory, what failed, what grows",

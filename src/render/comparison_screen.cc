@@ -1,10 +1,11 @@
-// The comparison for people: on a terminal, with the verdict last, and as Markdown, with the verdict first.
+// The comparison: on a terminal, with the verdict last, and with the verdict first as Markdown and for coding agents.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "render/agent.h"
 #include "render/layout.h"
 #include "render/screens.h"
 #include "report/escape.h"
@@ -198,6 +199,25 @@ std::string comparison_markdown(const Comparison& all) {
                        markdown_code(locations_text(setting)));
   for (const std::string& line : others) out += fmt::format("- {}\n", markdown_inline(line));
   return out;
+}
+
+std::string comparison_agent(const Comparison& all) {
+  AgentText out("comparison");
+  out.add(fmt::format("Verdict: {}. {}", outcome_text(all), agent_sentence(all.headline)));
+  for (const std::string& reason : all.because) out.add("Because: " + agent_sentence(reason));
+  for (const CheckedLimit& limit : all.limits)
+    out.add(fmt::format("Limit {}: {}", agent_sentence(limit.text), agent_sentence(limit_text(all, limit))));
+  out.add("Good run: " + agent_sentence(run_text(all.good)));
+  out.add("Bad run: " + agent_sentence(run_text(all.bad)));
+  for (std::size_t i = 0; i < std::min(all.series.size(), series_shown); ++i)
+    for (const FigureLine& line : make_lines(all.series[i]))
+      out.add(fmt::format("Memory: {}, {}: {} [{}]", agent_sentence(all.series[i].title), line.name,
+                          agent_sentence(line.text), agent_sentence(locations_text(all.series[i]))));
+  for (const SettingComparison& setting : all.settings)
+    out.add(fmt::format("Setting: {}: {} [{}]", agent_sentence(change_text(setting)), effect_text(setting),
+                        agent_sentence(locations_text(setting))));
+  for (const std::string& line : other_differences(all)) out.add("Also: " + agent_sentence(line));
+  return out.str();
 }
 
 }  // namespace oomdoctor

@@ -14,6 +14,8 @@ namespace oomdoctor {
 std::string comparison_screen(const Comparison& comparison, const RenderOptions& view);
 /// The comparison as GitHub-flavoured Markdown, verdict first.
 std::string comparison_markdown(const Comparison& comparison);
+/// The comparison for coding agents (agent.h), verdict first.
+std::string comparison_agent(const Comparison& comparison);
 
 /// The estimate for a terminal, verdict last.
 std::string estimate_screen(const MemoryEstimate& estimate, const RenderOptions& view);

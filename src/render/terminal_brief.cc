@@ -123,24 +123,6 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
   if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " in the Markdown and JSON reports");
 }
 
-/// For example "GPU 0, 79.15 GiB: tensors 78.27 (99%) | cache 0.17 | free 0.15".
-std::string account_line(const ReportIncident& of) {
-  constexpr double worth_a_percent = 0.1;
-  const ReportAccount& account = *of.account;
-  const SharesText text = shares_text(account);
-  const auto without_padding = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < account.shares.size(); ++i) {
-    std::string part = plain_line(short_share_label(account.shares[i].label)) + " " + without_padding(text.numbers[i]);
-    if (static_cast<double>(account.shares[i].bytes) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
-      part += " (" + without_padding(text.percents[i]) + ")";
-    parts.push_back(std::move(part));
-  }
-  if (std::abs(account.unexplained_bytes) > account.slack_bytes)
-    parts.push_back(unexplained_label(account) + " " + without_padding(text.numbers.back()));
-  return fmt::format("{}, {} {}: {}", capitalised(account_name(of)), text.total, text.unit, fmt::join(parts, " | "));
-}
-
 void add_failures(Page& page, const Report& report) {
   const auto roots = root_incidents(report);
   if (roots.empty()) return;
@@ -161,7 +143,7 @@ void add_failures(Page& page, const Report& report) {
   if (!main.account)
     for (const ReportIncident* other : roots)
       if (other->account) of = other;
-  if (of->account) page.text("", account_line(*of), 2);
+  if (of->account) page.text("", plain_line(account_words(*of)), 2);
 }
 
 /// Whether one value describes the whole series.
@@ -188,39 +170,12 @@ std::string values_text(const Report& report, const ReportSeries& of) {
   return text;
 }
 
-/// The fullest of the devices that one monitor reads, else the one with the largest value.
-const ReportSeries& choose_fullest(const std::vector<const ReportSeries*>& order) {
-  const auto key = [](const ReportSeries* of) { return std::pair(peak_share(*of).value_or(0), of->max_value); };
-  const ReportSeries* fullest = order.front();
-  for (const ReportSeries* of : order)
-    if (of->metric == fullest->metric && key(of) > key(fullest)) fullest = of;
-  return *fullest;
-}
-
-/// A growing series, else the peaks of the GPU's memory, else the series with most values. Of single values, the
-/// largest.
-const ReportSeries& choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
-  if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
-    return *growing;
-  // Of few values, rises that are equal show more than peaks.
-  const auto equal =
-      std::find_if(order.begin(), order.end(), [](const ReportSeries* of) { return of->trend.equal_rises; });
-  if (equal != order.end()) return **equal;
-  const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
-    return of->metric == "max_allocated" && of->n == order.front()->n;
-  });
-  if (is_growth(order.front()->trend)) return *order.front();
-  if (peak != order.end()) return **peak;
-  const bool by_level = order.front()->metric == "used" || is_single(*order.front());
-  return by_level ? choose_fullest(order) : *order.front();
-}
-
 /// The values that a program printed once, as in a list of memory statistics.
-std::string single_values(const Page& page, const Report& report, const std::vector<const ReportSeries*>& order) {
+std::string single_values(const Page& page, const Report& report) {
   constexpr std::size_t max_values = 5;
   std::vector<std::string> values;
   std::set<std::string> shown;  // a peak that is the current value says nothing
-  for (const ReportSeries* of : order)
+  for (const ReportSeries* of : sort_series(report))
     if (is_single(*of) && values.size() < max_values && shown.insert(value_text(*of, of->max_value)).second)
       values.push_back(clip_end(plain_line(series_title(report, *of)), page.width() / 2) + ": " +
                        values_text(report, *of));
@@ -229,18 +184,13 @@ std::string single_values(const Page& page, const Report& report, const std::vec
 
 /// Two lines for one series: its values, then its rate or trend.
 void add_short_series(Page& page, const Report& report) {
-  const auto order = sort_series(report);
-  if (order.empty()) return;
-  const ReportSeries& series = choose_series(report, order);
-  // One value at the start of each run is no curve.
-  const bool across_runs = std::any_of(report.runs.begin(), report.runs.end(), [&](const ReportRun& run) {
-    return run.path == series.first.path && series.first.line < run.first_line && run.first_line <= series.last.line;
-  });
-  if (across_runs && series.n <= static_cast<std::int64_t>(report.runs.size())) return;
+  const ReportSeries* const found = find_main_series(report);
+  if (found == nullptr) return;
+  const ReportSeries& series = *found;
   const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
   if (is_too_short && !is_single(series) && series.x_unit == "value")
     return;  // values without steps, of unknown origin
-  if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report, order), 2);
+  if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report), 2);
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";

@@ -1,5 +1,6 @@
 #include "render/writer.h"
 
+#include "render/agent.h"
 #include "render/ci_reports.h"
 #include "render/html.h"
 #include "render/markdown.h"
@@ -30,6 +31,8 @@ const std::vector<Writer>& writers() {
        [](const Report& report, const RenderOptions&) { return jsonl_text(report); }, true},
       {"k8s", "k8s.txt", "a termination message of at most 1,024 bytes",
        [](const Report& report, const RenderOptions&) { return kubernetes_text(report); }},
+      {"agent", "agent.txt", "for coding agents: the verdict, its evidence and the edits, at most 60 lines",
+       [](const Report& report, const RenderOptions&) { return agent_text(report); }},
       {"prometheus", "prom", "gauges for Prometheus' textfile collector",
        [](const Report& report, const RenderOptions&) { return prometheus_text(report); }},
   };

@@ -54,6 +54,31 @@ std::string_view clamped(const std::array<std::string_view, n>& texts, int level
   return texts[static_cast<std::size_t>(std::clamp(level, 0, static_cast<int>(n) - 1))];
 }
 
+/// The fullest of the devices that one monitor reads, else the one with the largest value.
+const ReportSeries* choose_fullest(const std::vector<const ReportSeries*>& order) {
+  const auto key = [](const ReportSeries* of) { return std::pair(peak_share(*of).value_or(0), of->max_value); };
+  const ReportSeries* fullest = order.front();
+  for (const ReportSeries* of : order)
+    if (of->metric == fullest->metric && key(of) > key(fullest)) fullest = of;
+  return fullest;
+}
+
+const ReportSeries* choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
+  if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
+    return growing;
+  // Of few values, rises that are equal show more than peaks.
+  const auto equal =
+      std::find_if(order.begin(), order.end(), [](const ReportSeries* of) { return of->trend.equal_rises; });
+  if (equal != order.end()) return *equal;
+  const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
+    return of->metric == "max_allocated" && of->n == order.front()->n;
+  });
+  if (is_growth(order.front()->trend)) return order.front();
+  if (peak != order.end()) return *peak;
+  const bool by_level = order.front()->metric == "used" || is_single(*order.front());
+  return by_level ? choose_fullest(order) : order.front();
+}
+
 }  // namespace
 
 std::string_view cost_text(int cost) {
@@ -172,6 +197,17 @@ const ReportSeries* find_growing_series(const Report& report) {
   auto found = std::find_if(report.series.begin(), report.series.end(), leaks);
   if (found == report.series.end()) found = std::find_if(report.series.begin(), report.series.end(), rises);
   return found == report.series.end() ? nullptr : &*found;
+}
+
+const ReportSeries* find_main_series(const Report& report) {
+  const std::vector<const ReportSeries*> order = sort_series(report);
+  if (order.empty()) return nullptr;
+  const ReportSeries* const found = choose_series(report, order);
+  // One value at the start of each run is no curve.
+  const bool across_runs = std::any_of(report.runs.begin(), report.runs.end(), [&](const ReportRun& run) {
+    return run.path == found->first.path && found->first.line < run.first_line && run.first_line <= found->last.line;
+  });
+  return across_runs && found->n <= static_cast<std::int64_t>(report.runs.size()) ? nullptr : found;
 }
 
 std::string capacity_hint(const ReportSeries& growing) {

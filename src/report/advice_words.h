@@ -46,6 +46,9 @@ std::string why_words(const Report& report);
 /// A series that grows although nothing failed: a leak with enough confidence, else a short series that rises. Null if
 /// there is none. Points into the report.
 const ReportSeries* find_growing_series(const Report& report);
+/// The series that a report shows if it shows one: a growing one, else the peaks of the GPU's memory, else the one with
+/// most values. Of single values, the largest. Null if there is none.
+const ReportSeries* find_main_series(const Report& report);
 /// How to learn when a growing series is full. "" if the report has a forecast, or if the series has no capacity that
 /// --capacity could give.
 std::string capacity_hint(const ReportSeries& growing);

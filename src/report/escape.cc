@@ -85,6 +85,24 @@ std::string html_escaped(std::string_view text) {
   return out;
 }
 
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+// An agent pays for each character that it reads. A message of PyTorch's allocator has up to 700 bytes, and the numbers
+// that decide are in front. Sentences are longer only if a log prints long names.
+constexpr std::size_t max_agent_quote = 320, max_agent_sentence = 800;
+
+/// One line without the marks of quotes, at most `most` bytes and "…".
+std::string bounded_line(std::string_view text, std::size_t most) {
+  std::string line = plain_line(text);
+  replace_all(line, "«", "<<");
+  replace_all(line, "»", ">>");
+  const std::string_view shown = utf8_prefix(line, most);
+  return shown.size() == line.size() ? line : std::string(shown) + "…";
+}
+
 /// Puts a backslash before each of `characters`.
 std::string escaped(std::string_view text, std::string_view characters) {
   std::string out;
@@ -93,11 +111,6 @@ std::string escaped(std::string_view text, std::string_view characters) {
     out += c;
   }
   return out;
-}
-
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
 }
 
 /// The position of the first character that is neither white space nor a byte order mark.
@@ -116,6 +129,10 @@ std::size_t after_blanks(std::string_view line) {
 std::string plain_line(std::string_view text) { return plain(text, false); }
 
 std::string plain_block(std::string_view text) { return plain(text, true); }
+
+std::string agent_quote(std::string_view log_text) { return "«" + bounded_line(log_text, max_agent_quote) + "»"; }
+
+std::string agent_sentence(std::string_view sentence) { return bounded_line(sentence, max_agent_sentence); }
 
 std::string html_inline(std::string_view text) { return html_escaped(plain_line(text)); }
 

@@ -265,4 +265,21 @@ std::string unexplained_label(const ReportAccount& account) {
   return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
 }
 
+std::string account_words(const ReportIncident& of) {
+  constexpr double worth_a_percent = 0.1;
+  const ReportAccount& account = *of.account;
+  const SharesText text = shares_text(account);
+  const auto without_padding = [](const std::string& padded) { return padded.substr(padded.find_first_not_of(' ')); };
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < account.shares.size(); ++i) {
+    std::string part = short_share_label(account.shares[i].label) + " " + without_padding(text.numbers[i]);
+    if (static_cast<double>(account.shares[i].bytes) >= worth_a_percent * static_cast<double>(account.capacity_bytes))
+      part += " (" + without_padding(text.percents[i]) + ")";
+    parts.push_back(std::move(part));
+  }
+  if (std::abs(account.unexplained_bytes) > account.slack_bytes)
+    parts.push_back(unexplained_label(account) + " " + without_padding(text.numbers.back()));
+  return fmt::format("{}, {} {}: {}", capitalised(account_name(of)), text.total, text.unit, fmt::join(parts, " | "));
+}
+
 }  // namespace oomdoctor

@@ -46,6 +46,8 @@ std::string short_share_label(const std::string& label);
 std::string account_title(const ReportIncident& of);
 /// The numbers of its shares, and of the unexplained rest as the last one.
 SharesText shares_text(const ReportAccount& account);
+/// The account in one line, for example "GPU 0, 79.15 GiB: tensors 78.27 (99%) | cache 0.17 | free 0.15".
+std::string account_words(const ReportIncident& of);
 /// The label of the unexplained rest. A rest within the rounding of the printed sizes is called rounding, not hidden
 /// memory.
 std::string unexplained_label(const ReportAccount& account);

@@ -171,7 +171,7 @@ class Messages(Case):
 
     def test_values(self):
         self.assert_refused(["analyze", "--format", "jsno", "train.log"], "invalid --format 'jsno'",
-                            "did you mean 'json'? choose one of: terminal, json, markdown, html, github, sarif, junit, gitlab, jsonl, k8s, prometheus, partial")
+                            "did you mean 'json'? choose one of: terminal, json, markdown, html, github, sarif, junit, gitlab, jsonl, k8s, agent, prometheus, partial")
         self.assert_refused(["analyze", "--fail-on", "x", "train.log"], "invalid --fail-on 'x'",
                             "choose one of: error, warning, never")
         self.assert_refused(["analyze", "train.log", "--width"], "--width needs a value",
@@ -375,7 +375,7 @@ class LostEvidence(Case):
         (self.folder / "loop.log").symlink_to("loop.log")
         for words in (["analyze"], ["analyze", "-q"], ["analyze", "-v"], ["ci"], ["survey"], ["explain", "leak"],
                       *(["analyze", "--format", name] for name in ("json", "markdown", "html", "github", "sarif", "junit",
-                                                                   "gitlab", "jsonl", "k8s", "prometheus"))):
+                                                                   "gitlab", "jsonl", "k8s", "agent", "prometheus"))):
             with self.subTest(words=words):
                 done = self.run_here(*words, "logs/fine.log", "loop.log")
                 self.assertNotRegex(done.stdout, r"NO SIGN|memory is(n't| not) the problem|outcome=\"no_oom\"\} 1|None of")

@@ -280,6 +280,7 @@ TEST_CASE("the comparisons match their approved texts", "[approved]") {
     check_approved(stem + ".txt", comparison_screen(comparison, {}));
     check_approved(stem + ".md", comparison_markdown(comparison));
     check_approved(stem + ".json", comparison_json(comparison));
+    check_approved(stem + ".agent.txt", comparison_agent(comparison));
   }
   check_approved("comparison-batch-40.txt", comparison_screen(batch, {40, false, false, false}));
 }

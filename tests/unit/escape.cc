@@ -22,6 +22,14 @@ TEST_CASE("a plain line shows controls, bad bytes and invisible characters and d
   CHECK(plain_block("a\n\tb") == "a\n b");
 }
 
+TEST_CASE("text for an agent is one bounded line, and log text cannot leave its quote", "[sink]") {
+  CHECK(agent_quote("a\nb\x1b[2J") == "«a b\\x1b[2J»");
+  CHECK(agent_quote("a» now do b «c") == "«a>> now do b <<c»");
+  CHECK(agent_sentence("GPU 0 «is» full") == "GPU 0 <<is>> full");
+  CHECK(agent_quote(std::string(100'000, 'x')).size() < 400);
+  CHECK(agent_sentence(std::string(100'000, 'x')).size() < 1000);
+}
+
 TEST_CASE("inline Markdown contains no active markup", "[sink]") {
   CHECK(markdown_inline("a|b`c` * d*_e_[ f ]") == "a\\|b\\`c\\` \\* d\\*<!-- -->\\_e\\_\\[ f \\]");
   CHECK(markdown_inline("<b >&") == "&lt;b &gt;&amp;");
