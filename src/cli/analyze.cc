@@ -42,7 +42,7 @@ std::vector<std::string> list_paths(const std::vector<LogSource>& inputs) {
 int run_analyze(const Arguments& arguments) {
   const bool parts = wants_parts(arguments);
   Options options = diagnose_options(arguments);
-  const auto inputs = resolve_inputs(arguments.words, options);
+  const auto inputs = resolve_inputs(arguments.words, options, arguments.scope);
   options.secrets_in_parts = arguments.value("redact") == "off";
   if (parts) return read_parts(inputs, options, print_part), 0;
   const Outputs outputs(arguments, list_paths(inputs));

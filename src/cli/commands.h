@@ -19,6 +19,7 @@ int run_explain(const Arguments& arguments);
 int run_list(const Arguments& arguments);
 int run_schema(const Arguments& arguments);
 int run_completions(const Arguments& arguments);
+int run_mcp(const Arguments& arguments);
 int run_man(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

@@ -35,7 +35,7 @@ std::string write_comparison(const Comparison& comparison, const std::string& fo
 
 /// The report of one run, with the redaction that the output format requires.
 Report shared_run(const std::string& word, const Arguments& arguments, Options options) {
-  const auto logs = resolve_inputs({word}, options);
+  const auto logs = resolve_inputs({word}, options, arguments.scope);
   const Report report = diagnose(logs, options);
   return SharedReport(report, arguments, runs_in_ci()).of(*find_writer(arguments.value_or("format", "terminal")));
 }

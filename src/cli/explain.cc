@@ -277,7 +277,7 @@ int run_explain(const Arguments& arguments) {
   Options options = diagnose_options(arguments);
   options.trace = true;
   if (rules.causes().contains(id)) options.why_not = id;
-  const auto inputs = resolve_inputs({arguments.words.begin() + 1, arguments.words.end()}, options);
+  const auto inputs = resolve_inputs({arguments.words.begin() + 1, arguments.words.end()}, options, arguments.scope);
   const Report report = diagnose(inputs, options);
   if (const std::string lost = lost_evidence_words(report); !lost.empty()) print_note(lost);
   SharedReport shared(report, arguments, runs_in_ci());

@@ -62,9 +62,10 @@ bool standard_input_has_text() {
 /// Turns words into logs. What cannot become one is added to the options.
 class InputSearch {
  public:
-  explicit InputSearch(Options& options) : options_(options) {}
+  InputSearch(Options& options, const InputScope& scope) : options_(options), scope_(scope) {}
 
   void add(const std::string& word) {
+    if (const std::string why = find_refusal(word, scope_); !why.empty()) throw FileError("cannot read " + word, why);
     std::error_code error;
     const auto type = word == "-" ? fs::file_type::fifo : fs::status(word, error).type();
     if (type == fs::file_type::directory) return add_folder(word);
@@ -76,6 +77,7 @@ class InputSearch {
 
   /// Throws Error if no word led to a log.
   std::vector<LogSource> take() {
+    std::erase_if(found_, [&](const std::string& path) { return is_refused(path); });
     if (found_.empty()) refuse();
     for (const std::string& word : missing_) options_.lost.push_back({"the log", "no such file", word, std::nullopt});
     keep_one_name();
@@ -87,6 +89,7 @@ class InputSearch {
         continue;
       }
       logs.push_back({path, std::nullopt, find_continuations(path)});
+      std::erase_if(logs.back().continued, [&](const std::string& more) { return is_refused(more); });
       for (const std::string& more : logs.back().continued)
         if (const auto id = read_file_id(more)) continued.insert(*id);
     }
@@ -106,6 +109,13 @@ class InputSearch {
 
  private:
   using FileId = std::pair<dev_t, ino_t>;
+
+  /// A link in a folder may lead out of the scope: then its log is lost.
+  bool is_refused(const std::string& path) {
+    const std::string why = find_refusal(path, scope_);
+    if (!why.empty()) options_.lost.push_back({"the log", why, path, std::nullopt});
+    return !why.empty();
+  }
 
   /// Of regular files only: two names of a pipe may be two readers.
   static std::optional<FileId> read_file_id(const std::string& path) {
@@ -179,20 +189,48 @@ class InputSearch {
   }
 
   Options& options_;
+  const InputScope& scope_;
   std::vector<std::string> found_, missing_, empty_, left_out_;
 };
 
 }  // namespace
 
-std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options) {
+std::string find_refusal(const std::string& path, const InputScope& scope) {
+  if (scope.roots.empty()) return "";
+  std::error_code error;
+  const std::string whole = fs::weakly_canonical(fs::absolute(path, error), error).string();
+  const auto is_above = [&](const std::string& root) {
+    return whole == root || whole.starts_with(root.ends_with('/') ? root : root + '/');
+  };
+  if (error || std::none_of(scope.roots.begin(), scope.roots.end(), is_above))
+    return fmt::format("it is outside of the folders that may be read, {}", fmt::join(scope.roots, " and "));
+  const fs::file_type type = fs::status(whole, error).type();
+  const bool may_be_opened =
+      type == fs::file_type::regular || type == fs::file_type::directory || type == fs::file_type::not_found;
+  return may_be_opened ? "" : "it is not a regular file";
+}
+
+std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options,
+                                      const InputScope& scope) {
   if (words.empty()) {
     if (!standard_input_has_text())
       throw Error("no input given", "", "pass a log: oomdoctor analyze train.log, or pipe one in");
     return {LogSource{"-"}};
   }
-  InputSearch search(options);
-  for (const auto& word : words) search.add(word);
-  return search.take();
+  InputSearch search(options, scope);
+  std::vector<LogSource> logs;
+  bool searches = false;
+  for (const auto& word : words) {
+    const auto text = scope.texts.find(word);
+    if (text != scope.texts.end())
+      logs.push_back({word, text->second});
+    else
+      search.add(word), searches = true;
+  }
+  if (!searches) return logs;
+  std::vector<LogSource> files = search.take();
+  std::move(files.begin(), files.end(), std::back_inserter(logs));
+  return logs;
 }
 
 std::vector<std::string> resolve_part_files(const std::vector<std::string>& words) {

@@ -13,7 +13,7 @@
 namespace oomdoctor::cli {
 namespace {
 
-constexpr const char* written = "2026-11-21";  ///< date of the last change of the page's content
+constexpr const char* written = "2026-11-26";  ///< date of the last change of the page's content
 
 /// Escapes text for roff: no character is a request or an escape, wherever its line begins, and the result is ASCII.
 std::string roff(std::string_view text) {

@@ -27,10 +27,17 @@ struct OptionGroup {
   std::vector<OptionSpec> options, rare = {};
 };
 
+/// What words of a command line may name, where another program than a shell wrote it.
+struct InputScope {
+  std::map<std::string, std::string> texts;  ///< logs in memory, by the words that name them
+  std::vector<std::string> roots;            ///< folders without links; files are read below them. Empty: anywhere
+};
+
 /// The arguments of one command, checked against its options.
 class Arguments {
  public:
   std::vector<std::string> words;  ///< the arguments that are not options
+  InputScope scope;
 
   /// Whether the option was given. `option` is the long name without dashes, here and below.
   bool has(std::string_view option) const { return values_.find(option) != values_.end(); }

@@ -13,7 +13,7 @@ int run_survey(const Arguments& arguments) {
   if (arguments.words.empty())
     throw Error("no input given", "", "pass a folder of logs or the parts of many jobs: oomdoctor survey logs/");
   Options options = diagnose_options(arguments);
-  const std::vector<LogSource> inputs = resolve_inputs(arguments.words, options);
+  const std::vector<LogSource> inputs = resolve_inputs(arguments.words, options, arguments.scope);
   std::vector<std::string> paths;
   for (const LogSource& input : inputs) {
     if (input.path == "-") throw Error("survey reads files, not standard input", "", "pass a folder of logs or parts");

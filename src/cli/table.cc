@@ -17,7 +17,8 @@ const std::vector<OptionGroup>& common_groups() {
       {"What to read",
        {{"format-file", 0, "FILE",
          "also read your own line formats; repeatable. Default: .oomdoctor.toml in the working directory, but not "
-         "in a CI job"}}},
+         "in a CI job"},
+        {"root", 0, "DIR", "a folder that clients may read; repeatable (default: the working directory)"}}},
       {"What to keep",
        {{"folder", 0, "DIR", "where the output, the samples and the reports go (default: oomdoctor-run)"},
         {"always", 0, "", "report and keep everything also if the command ends well"}}},
@@ -222,6 +223,15 @@ const std::vector<CommandSpec>& command_table() {
        {"help"},
        {"report", "jsonl", "partial", "comparison", "estimate", "survey", "survey-totals"},
        run_schema},
+      {"mcp",
+       "",
+       "serve coding agents over standard input and output (Model Context Protocol)",
+       "Offers analyze, compare, estimate, explain, list and survey as tools. Clients name paths below --root, or send "
+       "the text of a log. It reads files only. To add it to a client: {\"mcpServers\": {\"oomdoctor\": {\"command\": "
+       "\"oomdoctor\", \"args\": [\"mcp\"]}}}",
+       {"root", "rules", "format-file", "help"},
+       {},
+       run_mcp},
       {"completions",
        "bash|zsh|fish",
        "print shell completions",

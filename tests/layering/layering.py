@@ -2,8 +2,8 @@
 """Checks the house rules that no compiler checks, and prints file:line for each breach.
 
 1. Include arrows point to the left only: base < text < model < parse < parsers, and
-   model < growth, evidence < facts < judge < report < redact, compare < serialize < render < cli; estimate and run need
-   base alone.
+   model < growth, evidence < facts < judge < report < redact, compare < serialize < render < cli; estimate, run and mcp
+   need base alone.
    The results' types (oomdoctor/) are plain data, and the stages from model on fill them.
 2. The public headers in src/oomdoctor/ lean on the standard library and each other alone.
 3. Boost, Highway, Eigen, toml++ and the JSON library stay inside the stages that use them, and out of headers.
@@ -35,7 +35,8 @@ _LEFT["render"] = [*_LEFT["serialize"], "serialize"]
 _LEFT["oomdoctor"] = []
 _LEFT["diagnose"] = [*_LEFT["render"], "render", "parse"]
 _LEFT["run"] = ["base"]
-_LEFT["cli"] = [*_LEFT["diagnose"], "run"]
+_LEFT["mcp"] = ["base"]
+_LEFT["cli"] = [*_LEFT["diagnose"], "run", "mcp"]
 _LEFT["cmake"] = [*_LEFT["judge"], "judge", "parse"]  # what the build runs
 MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 
@@ -47,7 +48,7 @@ LIBRARIES = {
     "toml++": (r"toml\+\+/", {"text"}, set()),
     "xxHash": (r"xxhash", {"text"}, set()),
     "utf8proc": (r"utf8proc", {"report"}, set()),
-    "nlohmann-json": (r"nlohmann/", {"evidence", "serialize", "render", "cli"}, set()),
+    "nlohmann-json": (r"nlohmann/", {"evidence", "serialize", "render", "mcp", "cli"}, set()),
 }
 
 # Ids that are also words of the report's contract or of a log, as (file or folder, id): why.
