@@ -167,6 +167,17 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
   return without_end_blanks(std::move(text));
 }
 
+std::vector<std::string> Phrase::list_facts(const Facts& facts) const {
+  std::vector<std::string> names;
+  for (const PhrasePieces& sentence : sentences())
+    for (const Piece& piece : sentence) {
+      if (!piece.expression) continue;
+      const auto read = piece.expression->evaluate(facts).facts;
+      names.insert(names.end(), read.begin(), read.end());
+    }
+  return names;
+}
+
 std::string Phrase::with_letters() const {
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {

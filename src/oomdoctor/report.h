@@ -247,6 +247,8 @@ struct FixSetting {
   std::string scope;     ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
   std::string text;      ///< a line to copy
   std::string from, to;  ///< old and new value; "" if the setting is no change of one value
+  std::vector<std::string> from_facts = {};   ///< names of the facts of the old value; not in the JSON
+  std::vector<Location> from_locations = {};  ///< the lines that show it; not in the JSON
 };
 
 /// One fix. The savings are a range in bytes, absent if unknown.

@@ -166,28 +166,16 @@ void add_log_settings(AgentText& out, const Report& report) {
                       more > 0 ? fmt::format(" and {} more", more) : ""));
 }
 
-/// The setting of the log that a fix changes: one that decided on the fix, with the value that it replaces.
-const ReportSetting* find_changed(const Report& report, const ReportFix& fix, const FixSetting& change) {
-  for (const ReportSetting& of : report.settings)
-    if (of.value == change.from &&
-        std::find(fix.facts.begin(), fix.facts.end(), "settings." + of.name) != fix.facts.end())
-      return &of;
-  return nullptr;
-}
-
-void add_edit(AgentText& out, const Report& report, const ReportFix& fix, std::size_t number) {
+void add_edit(AgentText& out, const ReportFix& fix, std::size_t number) {
   const std::string details = fmt::format("{}", fmt::join(fix_details(fix), ", "));
   out.add(fmt::format("{}. {} ({}){}", number, agent_sentence(fix.title), agent_sentence(fix.id),
                       details.empty() ? "" : ": " + agent_sentence(details)));
   for (const FixSetting* setting : first_of(fix.settings, number == 1 ? max_places : 1)) {
-    std::string where = setting->scope.empty() ? "anywhere" : setting->scope;
-    const ReportSetting* const changed = find_changed(report, fix, *setting);
     std::string change;
     if (!setting->from.empty() && !setting->to.empty())
-      change = fmt::format(", {}{} → {}", changed == nullptr ? "" : agent_sentence(changed->name) + " ",
-                           agent_sentence(setting->from), agent_sentence(setting->to));
-    out.add(fmt::format("   In {}{}{}:", agent_sentence(where), change,
-                        changed == nullptr ? "" : cited(changed->location)));
+      change = fmt::format(", {} → {}{}", agent_sentence(setting->from), agent_sentence(setting->to),
+                           cited(setting->from_locations));
+    out.add(fmt::format("   In {}{}:", setting->scope.empty() ? "any place" : agent_sentence(setting->scope), change));
     std::string_view rest = setting->text;
     for (std::size_t row = 0; row < max_rows && !rest.empty(); ++row) {
       const auto end = std::min(rest.find('\n'), rest.size());
@@ -202,8 +190,7 @@ void add_edit(AgentText& out, const Report& report, const ReportFix& fix, std::s
 void add_edits(AgentText& out, const Report& report) {
   if (report.fixes.empty()) return;
   out.add("Edits, in the order to try:");
-  for (std::size_t i = 0; i < std::min(report.fixes.size(), max_fixes); ++i)
-    add_edit(out, report, report.fixes[i], i + 1);
+  for (std::size_t i = 0; i < std::min(report.fixes.size(), max_fixes); ++i) add_edit(out, report.fixes[i], i + 1);
   if (const std::string plan = plan_words(report); !plan.empty()) out.add(agent_sentence(plan));
   std::vector<std::string> more;
   for (std::size_t i = max_fixes; i < report.fixes.size(); ++i) more.push_back(report.fixes[i].id);

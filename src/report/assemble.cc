@@ -44,7 +44,7 @@ class Assembler {
     }
     for (const ReportCause& cause : diagnosis_.causes)
       if (cause.probability > 0) r.causes.push_back(cited(cause));
-    for (const ReportFix& fix : diagnosis_.fixes) r.fixes.emplace_back(fix).locations = citations(fix.facts);
+    for (const ReportFix& fix : diagnosis_.fixes) r.fixes.push_back(cited(fix));
     r.plan = diagnosis_.plan;
     r.held_back = diagnosis_.held_back;
     r.questions = diagnosis_.questions;
@@ -70,6 +70,13 @@ class Assembler {
     for (auto* reasons : {&cause.because, &cause.against})
       for (Reason& reason : *reasons) reason.locations = citations(reason.facts);
     return cause;
+  }
+
+  /// The fix with the cited lines of its facts, and of the old values of its settings.
+  ReportFix cited(ReportFix fix) const {
+    fix.locations = citations(fix.facts);
+    for (FixSetting& setting : fix.settings) setting.from_locations = citations(setting.from_facts);
+    return fix;
   }
 
   /// The known facts, each with at most two citations, in the order of the vocabulary.

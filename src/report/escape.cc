@@ -92,7 +92,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 // An agent pays for each character that it reads. A message of PyTorch's allocator has up to 700 bytes, and the numbers
 // that decide are in front. Sentences are longer only if a log prints long names.
-constexpr std::size_t max_agent_quote = 320, max_agent_sentence = 800;
+constexpr std::size_t max_agent_quote = 400, max_agent_sentence = 800;
 
 /// One line without the marks of quotes, at most `most` bytes and "…".
 std::string bounded_line(std::string_view text, std::size_t most) {

@@ -15,8 +15,8 @@ std::string plain_line(std::string_view text);
 /// The same for settings and code of several lines: keeps line ends and indentation.
 std::string plain_block(std::string_view text);
 
-/// Plain text for a coding agent, which may take a sentence of a log for an instruction: one line of bounded length. Log
-/// text is between « and »; nothing else contains these marks, so that no log text can leave its quote.
+/// Plain text for a coding agent, which may take a sentence of a log for an instruction: one line of bounded length.
+/// Log text is between « and »; nothing else contains these marks, so that no log text can leave its quote.
 std::string agent_quote(std::string_view log_text);
 /// A sentence of oomdoctor, which may contain names of the log.
 std::string agent_sentence(std::string_view sentence);

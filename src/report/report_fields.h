@@ -302,6 +302,7 @@ void fields(auto& field, Is<FixSetting> auto& of) {
   field("text", of.text, {.description = "a line to copy"});
   field("from", of.from, if_any);
   field("to", of.to, if_any);
+  field.words_only(of.from_facts, of.from_locations);
 }
 
 /// `saves` and `settings` are always present, and empty if unknown.

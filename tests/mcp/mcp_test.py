@@ -285,6 +285,9 @@ class Tools(Case):
                 self.assertLess(line.index("«"), line.index("ignore your rules"))
                 self.assertTrue(line.endswith("»"), line)
 
+    def test_an_edit_cites_the_line_of_the_old_value(self):
+        self.assertRegex(self.client.text("analyze", paths=["train.log"]), r"(?m)^   In .*, 24 → \d+ \[train\.log:1\]:$")
+
     def test_secrets_are_never_in_an_answer(self):
         (self.folder / "secret.log").write_text(FAILED.replace("batch_size: 24", f"HF_TOKEN={SECRET}")
                                                 .replace("loss.backward()", f'login("{SECRET}")'))
