@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/ascii.h"
+#include "parse/context.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
 
@@ -70,6 +71,16 @@ void sample(const Match& m, EventSink& sink) {
     emit(*value, 1, amount ? "bytes" : "%", amount ? Metric::used : Metric::utilization);
     ++count;
   }
+}
+
+/// The exit code of the program, as the file records it.
+void ended(const Match& m, EventSink& sink) {
+  const bool negative = m[1].starts_with('-');
+  const auto code = static_cast<int>(leading_integer(negative ? m[1].substr(1) : m[1]));
+  if (code == 0)
+    sink.remark("run/completed");
+  else
+    sink.exit(negative ? Exit{std::nullopt, code} : Exit{code, std::nullopt});
 }
 
 }  // namespace oomdoctor::parsers::wandb

@@ -210,6 +210,10 @@ ScanResult SourceScan::conclude() {
   else if (source_.encoding() == "json-records")
     note(Severity::note,
          source_.name() + " is one JSON document: each of its records was put on a line, and line numbers count these");
+  else if (source_.encoding() == "wandb" || source_.encoding() == "tfevents" || source_.encoding() == "mlflow")
+    note(Severity::note, source_.name() +
+                             " is a tracker's file: its console and its values were written as lines, and line numbers "
+                             "count these lines");
   else if (!source_.encoding().empty() && source_.encoding() != "utf-8-bom")
     note(Severity::note, source_.name() + " is " + source_.encoding() + "; it was read as text of that encoding");
   if (blocks_.console_width() != 0)

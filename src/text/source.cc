@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "text/archive.h"
 #include "text/json_player.h"
+#include "text/record_player.h"
 #include "text/screen.h"
 #include "text/sparse_file.h"
 
@@ -131,6 +132,7 @@ struct Source::Impl {
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
   std::unique_ptr<JsonPlayer> json;
+  std::unique_ptr<RecordPlayer> records;
   std::string head;   ///< the first bytes, kept for peek()
   TextBuffer peeked;  ///< text that peek() has read
 
@@ -255,7 +257,7 @@ struct Source::Impl {
     return convert(block, out);
   }
 
-  bool is_converted() const { return utf16 || screens || json; }
+  bool is_converted() const { return utf16 || screens || json || records; }
 
   /// Appends the text of a piece of the input; of an empty one, what is left at the end. False if there is none.
   bool convert(std::string_view from, TextBuffer& out) const {
@@ -264,6 +266,8 @@ struct Source::Impl {
       utf16->feed(from, decoded);
     else if (json)
       json->feed(from, decoded);
+    else if (records)
+      from.empty() ? records->finish(decoded) : records->feed(from, decoded);
     else
       from.empty() ? screens->finish(decoded) : screens->feed(from, decoded);
     out.append(decoded);
@@ -289,7 +293,9 @@ struct Source::Impl {
       if (odd == look / 2 && even == 0) encoding = "utf-16le";
       if (even == look / 2 && odd == 0) encoding = "utf-16be";
     }
-    if (encoding.starts_with("utf-16")) {
+    if ((records = RecordPlayer::make(name, first.substr(mark, head_size)))) {
+      encoding = records->kind();
+    } else if (encoding.starts_with("utf-16")) {
       utf16 = std::make_unique<Utf16Decoder>(encoding == "utf-16be");
     } else if (ScreenPlayer::wanted(first.substr(mark, head_size))) {
       screens = std::make_unique<ScreenPlayer>();
@@ -373,6 +379,7 @@ std::string Source::unreadable() const {
 }
 std::string Source::damage() const {
   const Impl& in = *impl_;
+  if (in.records && !in.records->damage().empty()) return in.name + " " + in.records->damage();
   if (in.archive && !in.archive->damage().empty() && !truncated()) return in.name + " " + in.archive->damage();
   if (in.inner.empty()) return "";
   const std::string inner(in.inner);

@@ -42,7 +42,8 @@ class Source {
   const std::string& name() const;
   i64 holes() const;  ///< bytes that were never written to the file; they were skipped, and bytes() contains them
   i64 bytes() const;  ///< read so far, before unpacking and decoding; at the end the size of the whole input
-  /// "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch), "prometheus-json", "json-records"
+  /// "", "utf-8-bom", "utf-16le", "utf-16be", "screens" (of watch), "prometheus-json", "json-records",
+  /// "wandb", "tfevents", "mlflow"
   const std::string& encoding() const;
 
   std::string_view compression() const;  ///< "", "gzip", "zstd", "xz", "bzip2", "lz4"
