@@ -5,8 +5,10 @@
 
 #include "base/ascii.h"
 #include "parse/cell_reader.h"
+#include "parse/line_format.h"
 #include "parse/table_cells.h"
 #include "parse/table_columns.h"
+#include "parse/tokens.h"
 #include "parse/transposed_rows.h"
 #include "text/number_spans.h"
 
@@ -23,6 +25,14 @@ bool may_be_name(std::string_view cell) {
          std::any_of(cell.begin(), cell.end(), [](char c) { return is_letter_or_underscore(c) || c == '%'; });
 }
 
+/// Words of things whose memory is host RAM.
+constexpr auto host_words = std::to_array<std::string_view>(
+    {"pod", "container", "namespace", "instance", "node", "host", "server", "machine", "worker", "rss", "ram"});
+
+bool is_name_of_time(std::string_view name) {
+  return name == "time" || name == "timestamp" || name == "date" || name == "datetime";
+}
+
 /// The names in a line that separates them so; empty if it is no header. The column of the row's number has no name.
 std::vector<std::string> read_names(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
@@ -31,9 +41,11 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   split_table_line(line, separator, cells);
   std::vector<std::string> names;
   if (cells.size() < 2 || cells.size() > max_table_columns) return names;
+  // After a column of times, a dashboard names its columns as it likes: "{pod=""trainer-0""}".
+  const bool timed = separator != ' ' && line.starts_with('"') && is_name_of_time(lower(trimmed_cell(cells[0])));
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view cell = trimmed_cell(cells[i]);
-    if (cell.empty() ? i > 0 : !may_be_name(cell)) return {};
+    if (cell.empty() ? i > 0 : !(timed || may_be_name(cell))) return {};
     names.emplace_back(cell);
   }
   return names;
@@ -107,6 +119,75 @@ bool read_transposed_header(std::span<const std::string> first_lines, Layout& la
                      [&](const std::string& line) { return reader.read(line) && !reader.readings().empty(); });
 }
 
+/// True for "8.10 GiB": an amount with its own unit of bytes.
+bool is_size(std::string_view cell) {
+  std::size_t at = 0;
+  if (!read_number(cell, at)) return false;
+  const bool glued = at < cell.size() && cell[at] != ' ';
+  const std::string_view unit = trimmed(cell.substr(at));
+  return unit.size() > 1 && unit.ends_with('B') && read_unit(unit, glued);
+}
+
+/// True for words of what a dashboard also draws in bytes: it is no memory, or no memory in use.
+bool names_no_memory(std::string_view lowered) {
+  static constexpr auto words = std::to_array<std::string_view>(
+      {"disk", "network", "read", "write", "receive", "transmit", "swap", "volume", "file", "limit", "request", "total",
+       "capacity", "free", "available", "traffic", "rx", "tx", "cache"});
+  return std::any_of(words.begin(), words.end(), [&](auto word) { return lowered.find(word) != lowered.npos; });
+}
+
+/// A column of sizes with a name that says that they are memory; "" if they are not. The name of a dashboard's column
+/// is that of what it shows, such as a pod.
+std::string name_of_memory(std::string_view name) {
+  std::string shown(name);
+  for (std::size_t at = 0; (at = shown.find("\"\"", at)) != shown.npos; ++at) shown.erase(at, 1);
+  const std::string lowered = lower(name);
+  if (names_no_memory(lowered)) return {};
+  const auto is_amount = [](const std::string& printed) {
+    return read_columns(std::vector{printed}, {}).front().role == ColumnRole::amount;
+  };
+  const bool host =
+      std::any_of(host_words.begin(), host_words.end(), [&](auto word) { return lowered.find(word) != lowered.npos; });
+  if (std::string plain = shown + " memory"; !host && is_amount(plain)) return plain;
+  return shown + (host ? " - host memory" : " - memory");  // what is before a dash is the name of a run
+}
+
+/// Gives the columns of sizes such names, if nothing but a time is beside them. False if there is none.
+bool name_sizes(std::span<const std::string> rows, Layout& layout) {
+  constexpr std::size_t most_rows = 8;
+  const auto columns = read_columns(layout.columns, {});
+  std::vector<int> sizes(columns.size()), others(columns.size());
+  std::vector<std::string_view> cells;
+  for (std::size_t r = 0; r < std::min(most_rows, rows.size()); ++r) {
+    split_table_line(rows[r], layout.separator, cells);
+    if (cells.size() != columns.size()) continue;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string_view cell = trimmed_cell(cells[i]);
+      if (!is_absent(cell)) ++(is_size(cell) ? sizes : others)[i];
+    }
+  }
+  bool any = false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool named = columns[i].role == ColumnRole::amount || columns[i].role == ColumnRole::total;
+    if (columns[i].role == ColumnRole::time || named || sizes[i] == 0 || others[i] > 0) continue;
+    std::string renamed = name_of_memory(layout.columns[i]);
+    any |= !renamed.empty();
+    if (!renamed.empty()) layout.columns[i] = std::move(renamed);
+  }
+  return any;
+}
+
+/// Finds a header whose columns have a time, and sizes with their units in the cells.
+bool find_sized_cells(std::span<const std::string> first_lines, Layout& layout) {
+  constexpr std::size_t most_headers = 4;  // lines before it: the title of a panel, "sep=,"
+  for (std::size_t i = 0; i + 1 < first_lines.size() && i < most_headers; ++i) {
+    if (!read_column_names(first_lines[i], layout) || layout.separator == ' ') continue;
+    if (!has_position(read_columns(layout.columns, {}))) continue;
+    if (name_sizes(first_lines.subspan(i + 1), layout) && sample_rows(first_lines.subspan(i + 1), layout)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool read_column_names(std::string_view line, Layout& layout) {
@@ -148,13 +229,14 @@ bool read_table_header(std::string_view line, Layout& layout) {
 
 bool sniff_table(std::span<const std::string> first_lines, Layout& layout) {
   if (read_transposed_header(first_lines, layout)) return true;
-  return find_table_header(first_lines, layout, [](std::string_view line, Layout& read) {
+  const bool named = find_table_header(first_lines, layout, [](std::string_view line, Layout& read) {
     if (!read_column_names(line, read)) return false;
     const auto columns = read_columns(read.columns, {});
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
     const bool by_sign = read.separator == ',' || read.separator == ';';
     return is_memory_table(columns) && (by_sign || has_position(columns));
   });
+  return named || find_sized_cells(first_lines, layout);
 }
 
 }  // namespace oomdoctor

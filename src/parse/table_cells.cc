@@ -28,10 +28,14 @@ std::optional<double> read_whole_stamp(std::string_view cell) {
   return stamp->seconds - (twelve ? half_day : 0) + (rest == "PM" ? half_day : 0);
 }
 
-/// The end of the quoted text that begins the cell at `at`; `at` if the cell is not quoted.
+/// The end of the quoted text that begins the cell at `at`; `at` if the cell is not quoted. A doubled quote is a part
+/// of the text.
 std::size_t skip_quoted(std::string_view line, std::size_t at) {
   const std::size_t open = line.find_first_not_of(" \t", at);
-  return open != line.npos && line[open] == '"' ? std::min(line.find('"', open + 1), line.size()) : at;
+  if (open == line.npos || line[open] != '"') return at;
+  std::size_t close = line.find('"', open + 1);
+  while (close != line.npos && close + 1 < line.size() && line[close + 1] == '"') close = line.find('"', close + 2);
+  return std::min(close, line.size());
 }
 
 }  // namespace
@@ -75,20 +79,12 @@ std::string_view trimmed_cell(std::string_view cell) {
 
 bool is_absent(std::string_view cell) {
   if (cell.starts_with('[')) return true;
-  static constexpr std::array<std::string_view, 14> words{"",
-                                                          "-",
-                                                          "N/A",
-                                                          "n/a",
-                                                          "NA",
-                                                          "nan",
-                                                          "NaN",
-                                                          "null",
-                                                          "None",
-                                                          "Not Supported",
-                                                          "Insufficient Permissions",
-                                                          "Not Found",
-                                                          "Unknown Error",
-                                                          "Requested functionality has been deprecated"};
+  static constexpr std::array<std::string_view, 15> words{
+      "",          "undefined",     "-",
+      "N/A",       "n/a",           "NA",
+      "nan",       "NaN",           "null",
+      "None",      "Not Supported", "Insufficient Permissions",
+      "Not Found", "Unknown Error", "Requested functionality has been deprecated"};
   return std::find(words.begin(), words.end(), cell) != words.end();
 }
 

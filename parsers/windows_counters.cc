@@ -1,0 +1,67 @@
+// The CSV of Windows' performance counters, as typeperf, relog and PowerShell's Export-Counter write it. A column is
+// the path of a counter: \\MACHINE\Object(instance)\Counter. The counter defines the unit; its bytes are powers of
+// 2^10.
+//
+// "Dedicated Usage" is the memory on the GPU. A GPU or process is named by its LUID, which is no number of a device.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/ascii.h"
+#include "parse/parser.h"
+#include "parse/table_cells.h"
+#include "parse/table_rows.h"
+
+namespace oomdoctor::parsers::windows_counters {
+namespace {
+
+/// A counter of memory, and how table_columns.h names its column. "*" is the instance.
+struct Counter {
+  std::string_view object, counter, column;
+};
+constexpr auto counters =
+    std::to_array<Counter>({{"memory", "available bytes", "host memory available (B)"},
+                            {"memory", "available kbytes", "host memory available (KiB)"},
+                            {"memory", "available mbytes", "host memory available (MiB)"},
+                            {"process", "working set", "* rss (B)"},
+                            {"process v2", "working set", "* rss (B)"},
+                            {"gpu adapter memory", "dedicated usage", "adapter * - vram used (B)"},
+                            {"gpu process memory", "dedicated usage", "* - vram used (B)"}});
+
+/// The name of the column of a counter; that of no memory if it is another counter.
+std::string name_column(std::string_view path) {
+  const std::size_t last = path.rfind('\\');
+  if (last == path.npos || last == 0) return "other";
+  const std::string counter = lower(path.substr(last + 1));
+  std::string_view object = path.substr(0, last), instance;
+  if (const std::size_t open = object.find('('); open != object.npos && object.ends_with(')')) {
+    instance = object.substr(open + 1, object.size() - open - 2);
+    object = object.substr(0, open);
+  }
+  const std::string name = lower(object.substr(object.rfind('\\') + 1));
+  if (instance == "_Total" || instance == "_total") return "other";  // the sum of the others
+  for (const Counter& known : counters) {
+    if (known.object != name || known.counter != counter) continue;
+    std::string column(known.column);
+    if (const std::size_t at = column.find('*'); at != column.npos) column.replace(at, 1, instance);
+    return column;
+  }
+  return "other";
+}
+
+}  // namespace
+
+bool header(std::string_view line, Layout& layout) {
+  std::vector<std::string_view> cells;
+  split_table_line(line, ',', cells);
+  layout = {};
+  layout.kind = "csv_columns";
+  if (cells.size() < 2 || !trimmed_cell(cells[0]).starts_with("(PDH-CSV ")) return false;
+  layout.columns.emplace_back("time");
+  for (std::size_t i = 1; i < cells.size(); ++i) layout.columns.push_back(name_column(trimmed_cell(cells[i])));
+  return true;
+}
+
+std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
+
+}  // namespace oomdoctor::parsers::windows_counters
