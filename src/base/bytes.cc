@@ -101,20 +101,26 @@ std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, 
   return Bytes{*whole * *factor + fraction_bytes, slack};
 }
 
-std::string bytes_text(i64 count) {
+std::string bytes_text(i64 count) { return bytes_text(count, 0); }
+
+std::string bytes_text(i64 count, double step) {
   const double size = std::fabs(static_cast<double>(count));
   const char* sign = count < 0 ? "-" : "";
   std::array<char, 48> text{};
   // A size that would round up to 1024.00 of one unit prints as 1.00 of the next.
   constexpr std::array<const char*, 6> units = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (size < 1024) {
+  if (size < 1024 && (step < 1024 || size == 0)) {
     std::snprintf(text.data(), text.size(), "%s%.0f %s", sign, size, size == 1 ? "byte" : "bytes");
     return text.data();
   }
-  double scaled = size / 1024;
+  double scaled = size / 1024, finest = 1024 / 100.0;
   std::size_t unit = 0;
-  for (; scaled >= 1023.995 && unit + 1 < units.size(); ++unit) scaled /= 1024;
-  std::snprintf(text.data(), text.size(), "%s%.2f %s", sign, scaled, units[unit]);
+  // The last of two decimals may be finer than the printed digit, but not a whole unit.
+  for (; (scaled >= 1023.995 || 100 * finest < step) && unit + 1 < units.size(); ++unit) scaled /= 1024, finest *= 1024;
+  constexpr double rounding = 0.9;  // 10 MB are 9.5 MiB
+  int decimals = 2;
+  for (; decimals > 0 && finest < rounding * step; --decimals) finest *= 10;
+  std::snprintf(text.data(), text.size(), "%s%.*f %s", sign, decimals, scaled, units[unit]);
   return text.data();
 }
 

@@ -62,5 +62,8 @@ std::optional<int> index_number(double value);
 
 /// Formats a size for people: "512 bytes", "20.00 MiB", "1.26 GiB". A minus sign stays in front.
 std::string bytes_text(i64 count);
+/// The same without digits that are finer than `step` bytes, the last digit of the printed number: "0.79 GiB" for
+/// 808.96 MiB that the log prints as 0.79 GB.
+std::string bytes_text(i64 count, double step);
 
 }  // namespace oomdoctor

@@ -236,6 +236,11 @@ Approach measure_approach(const StageMap& map, const Points& clean, const std::v
   while (i > 0 && std::abs(clean.y[i - 1] - final) <= std::max(open, 2 * map.noise().sigma)) --i;
   approach.done = (clean.x[i] - begin) / (end - begin);
   approach.done_value = i;
+  const auto reached = std::find_if(map.parts().begin(), map.parts().end(),
+                                    [&](const StageMap::StagedSegment& p) { return i < p.segment.end; });
+  if (reached != map.parts().begin())
+    approach.last_jump = reached->segment.at(clean.x[reached->segment.begin]) -
+                         std::prev(reached)->segment.at(clean.x[reached->segment.begin - 1]);
   for (std::size_t k = 0; k < work.back(); ++k)
     approach.largest = std::max(approach.largest, std::abs(clean.y[k + 1] - clean.y[k]));
   for (std::size_t k = 0; k < work.front(); ++k)

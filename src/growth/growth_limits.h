@@ -82,6 +82,8 @@ inline constexpr double like_jump = 1 / 3.0;     // smaller against larger jump 
 inline constexpr double quiet_gaps =
     3;  // in units of its longest gap: a staircase whose next step is overdue by this much has ended
 inline constexpr std::size_t min_before_release = 3;  // values; fewer do not count as work
+inline constexpr double least_release =
+    0.02;  // of the largest free amount: a metric of remaining memory shows no zero, so less may be any small rise
 inline constexpr double start_evidence =
     6;  // points of the score by which a later start of the work must describe the run better
 inline constexpr double start_beside_stairs =

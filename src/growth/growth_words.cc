@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,7 +20,6 @@ namespace {
 
 namespace limits = growth_limits;
 
-constexpr double largest_part = 0.1;  ///< of the movement: what a jump of one value may leave to the values around it
 
 std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
@@ -54,40 +55,53 @@ std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdic
   return text;
 }
 
-/// "13.0 GiB", with the sign that the log prints.
-std::string level_text(double value) { return size(std::abs(value)); }
+/// "13.0 GiB": a size without its sign and without digits that are finer than those that the log prints.
+std::string size_text(const FittedSeries& fitted, double bytes) {
+  return bytes_text(whole_number(std::round(std::abs(bytes))), fitted.series.quantum);
+}
 
 /// The level of most values.
-std::string usual_level_text(const FittedSeries& fitted) { return level_text(compute_median(fitted.points.y)); }
+std::string usual_level_text(const FittedSeries& fitted) { return size_text(fitted, compute_median(fitted.points.y)); }
 
 /// "rises by 2 GiB", in the direction of the printed values.
 std::string movement(const FittedSeries& fitted, double way) {
-  return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls", size(std::abs(way)));
+  return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls", size_text(fitted, way));
 }
 
-/// The height of the one jump. A fitted height above all of the movement belongs to a rise in several values: then that
-/// of the largest of them.
-double find_height(const FittedSeries& fitted, const Fit& fit) {
-  const double height = fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0];
-  const std::vector<double>& y = fitted.samples.points.y;
-  const auto [low, high] = std::minmax_element(y.begin(), y.end());
-  if (y.size() < 2 || std::abs(height) <= (1 - largest_part) * (*high - *low)) return height;
-  double largest = 0;
-  for (std::size_t i = 1; i < y.size(); ++i)
-    if (std::abs(y[i] - y[i - 1]) > std::abs(largest)) largest = y[i] - y[i - 1];
-  return std::abs(largest) < (1 - largest_part) * std::abs(height) ? largest : height;
+/// The difference of the levels on the two sides of x, from a few values next to it. The nearest value on each side may
+/// be a mean across the jump.
+double jump_at(const FittedSeries& fitted, double x) {
+  constexpr std::ptrdiff_t beside = 6;  // values
+  const std::vector<double>&xs = fitted.points.x, &ys = fitted.points.y;
+  const auto at = std::lower_bound(xs.begin(), xs.end(), x) - xs.begin();
+  const auto level = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+    from = std::clamp<std::ptrdiff_t>(from, 0, std::ssize(ys)), to = std::clamp<std::ptrdiff_t>(to, 0, std::ssize(ys));
+    return from < to ? std::optional(compute_median(std::vector<double>(ys.begin() + from, ys.begin() + to)))
+                     : std::nullopt;
+  };
+  const auto before = level(at - beside, at - 1), after = level(at + 1, at + beside);
+  return before && after ? *after - *before : 0;
+}
+
+/// The height of a jump by the law, or by the values beside it where the law averages over several levels.
+double height_of_jump(const FittedSeries& fitted, double x, double by_law) {
+  constexpr double alike = 0.25;  // of the height
+  const double seen = jump_at(fitted, x);
+  return seen == 0 || std::abs(seen - by_law) <= alike * std::abs(by_law) ? by_law : seen;
 }
 
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
-  const std::string last = level_text(fit.at(fitted.last()));
+  const std::string last = size_text(fitted, fit.at(fitted.last()));
   if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
-  const std::string place = place_text(fitted, fit.origin + fit.theta.front() * fit.width);
+  const double knot = fit.origin + fit.theta.front() * fit.width;
+  const std::string place = place_text(fitted, knot);
   if (fit.theta.size() > 1)
     return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
-  const double height = find_height(fitted, fit);
+  const double height =
+      height_of_jump(fitted, knot, fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0]);
   const bool up = (height > 0) != fitted.samples.counts_down;
-  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", size(std::abs(height)), place, last);
+  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", size_text(fitted, height), place, last);
 }
 
 /// The position at which the chosen law has completed 95 % of its change, if its end is nearly level.
@@ -110,19 +124,19 @@ std::optional<double> find_settled(const FittedSeries& fitted, const GrowthVerdi
 /// How the run reached the level of its working stage.
 std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verdict, Shape shape) {
   const Approach& approach = *fitted.approach;
-  const std::string level = level_text(verdict.chosen->at(fitted.last()));
+  const std::string level = size_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
-  const bool up = (approach.way > 0) != fitted.samples.counts_down;
-  double largest = 0;  // movement between two values
-  const auto& buckets = fitted.series.buckets();
-  for (std::size_t i = 1; i < buckets.size(); ++i)
-    largest = std::max(largest, std::abs(buckets[i].y - buckets[i - 1].y));
-  const double way = std::min(std::abs(approach.way), fitted.series.max_value - fitted.series.min_value);
-  const bool at_once = shape == Shape::step && largest >= (1 - largest_part) * way;
-  const std::string_view moves = !up ? "falls" : at_once ? "jumps" : "rises";
-  return fmt::format("{} by {} {} {}, then flat at {}", moves, size(way),
-                     at_once || !up ? (shape == Shape::step ? "at" : "until") : "until", place, level);
+  // The way to the level may lead over others: the last jump is then only a part of it.
+  constexpr double alike = 0.25;  // of the way
+  if (shape == Shape::step && std::abs(approach.last_jump - approach.way) > alike * std::abs(approach.way) &&
+      approach.last_jump != 0)
+    return fmt::format("changes its level until {}, then flat at {}", place, level);
+  const double way = approach.way;
+  const bool up = (way > 0) != fitted.samples.counts_down;
+  const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
+  return fmt::format("{} by {} {} {}, then flat at {}", moves, size_text(fitted, way),
+                     shape == Shape::step ? "at" : "until", place, level);
 }
 
 /// The range of the values if it is below a fiftieth of the level. Such a series is flat for a reader, whatever law
@@ -140,7 +154,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   const double way = fit.at(fitted.last()) - fit.at(fitted.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
   if (const auto range = narrow_range(fitted); range && trend.shape == Shape::saturating)
-    return fmt::format("flat at {}, within {}", usual_level_text(fitted), size(*range));
+    return fmt::format("flat at {}, within {}", usual_level_text(fitted), size_text(fitted, *range));
   if (fitted.approach && came && fitted.approach->decides) return approach_words(fitted, verdict, trend.shape);
   switch (trend.shape) {
     case Shape::flat:
@@ -163,10 +177,11 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       break;
   }
   if (const auto settled = find_settled(fitted, verdict))
-    return trend.shape == Shape::warmup ? fmt::format("{} until {}, then flat at {}", movement(fitted, way),
-                                                      place_text(fitted, *settled), level_text(fit.at(fitted.last())))
-                                        : fmt::format("levels off at {} after {}", level_text(fit.at(fitted.last())),
-                                                      place_text(fitted, *settled));
+    return trend.shape == Shape::warmup
+               ? fmt::format("{} until {}, then flat at {}", movement(fitted, way), place_text(fitted, *settled),
+                             size_text(fitted, fit.at(fitted.last())))
+               : fmt::format("levels off at {} after {}", size_text(fitted, fit.at(fitted.last())),
+                             place_text(fitted, *settled));
   return movement(fitted, way) + ", ever more slowly";
 }
 
@@ -193,7 +208,7 @@ std::string release_words(const FittedSeries& fitted, const Trend& trend) {
                                     [](const Stage& stage) { return stage.kind != StageKind::idle; });
   if (release == trend.stages.rend() || release->kind != StageKind::release) return {};
   std::string text = fmt::format("released at {} {}", x_unit(fitted), step_text(release->first_step));
-  if (!fitted.samples.counts_down) text += ": back to " + size(fitted.series.last_value);
+  if (!fitted.samples.counts_down) text += ": back to " + size_text(fitted, fitted.series.last_value);
   return text;
 }
 
@@ -224,9 +239,10 @@ std::optional<double> find_equal_rise(const FittedSeries& fitted) {
 bool rises_to_mention(const FittedSeries& fitted) {
   const Points& points = fitted.samples.points;
   if (points.size() < limits::min_to_mention) return false;
-  const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   const bool rises = std::is_sorted(points.y.begin(), points.y.end()) && points.y.back() > points.y.front();
-  return rises && first > 0 && (last >= limits::worth_mention * first || points.size() >= limits::min_values);
+  double less = std::abs(points.y.front()), more = std::abs(points.y.back());
+  if (fitted.samples.counts_down) std::swap(less, more);
+  return rises && less > 0 && (more >= limits::worth_mention * less || points.size() >= limits::min_values);
 }
 
 std::string describe_short_series(const FittedSeries& fitted) {
@@ -236,8 +252,8 @@ std::string describe_short_series(const FittedSeries& fitted) {
   if (const auto rise = find_equal_rise(fitted))
     return fmt::format("the last rises are equal to the last digit, {} each: the same is kept each time", size(*rise));
   if (rises_to_mention(fitted))
-    return fmt::format("rises by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
-                       100 * (last / first - 1), points.size());
+    return fmt::format("{} by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
+                       fitted.samples.counts_down ? "falls" : "rises", 100 * std::abs(last / first - 1), points.size());
   return fmt::format("{} values: too few for a trend", points.size());
 }
 

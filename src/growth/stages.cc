@@ -30,7 +30,10 @@ double line_rise(const Segment& segment, const Points& points) {
 
 StageMap::StageMap(const Points& points, bool negated, bool timed) : points_(points), timed_(timed) {
   noise_ = estimate_noise(points, noise_floor(points, usual_range(points)));
-  if (negated) zero_ = *std::min_element(points.y.begin(), points.y.end());
+  if (negated) {
+    zero_ = *std::min_element(points.y.begin(), points.y.end());
+    least_release_ = limits::least_release * std::abs(zero_);
+  }
   for (const Segment& segment : segment_series(points, noise_)) parts_.push_back({segment, StageKind::working});
   min_jump_ =
       std::max({limits::print_steps * points.quantum, limits::level_share * std::abs(compute_median(points.y) - zero_),
@@ -61,7 +64,8 @@ void StageMap::mark_release() {
     lowest = std::min(lowest, level), highest = std::max(highest, level);
     const bool like_start = std::abs(highest - level_of(parts_[0].segment)) <= limits::same_idle * before &&
                             highest <= limits::half_idle * before && i > 1;
-    if ((highest <= limits::idle_share * before || like_start) && highest - lowest <= limits::same_idle * before)
+    if (before >= least_release_ && (highest <= limits::idle_share * before || like_start) &&
+        highest - lowest <= limits::same_idle * before)
       first = i;
   }
   if (first == count || parts_[first].segment.begin < limits::min_before_release) return;

@@ -89,7 +89,8 @@ class StageMap {
   std::vector<StagedSegment> parts_;
   std::vector<Plateau> plateaus_;
   NoiseScale noise_;
-  double zero_ = 0;      ///< level of an empty GPU
+  double zero_ = 0;  ///< level of an empty GPU
+  double least_release_ = 0;
   double min_jump_ = 0;  ///< smallest height of an edge
   bool timed_ = false;
 };

@@ -42,7 +42,7 @@ std::string since_words(const ReportSeries& of) {
 bool measures_free_memory(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
 
 std::string value_text(const ReportSeries& of, double value) {
-  return of.unit == "%" ? fmt::format("{:.1f}%", value) : bytes_text(whole_number(value));
+  return of.unit == "%" ? fmt::format("{:.1f}%", value) : bytes_text(whole_number(value), of.quantum);
 }
 
 std::string series_title(const Report& report, const ReportSeries& of) {
@@ -87,7 +87,9 @@ std::optional<double> peak_share(const ReportSeries& of) {
 
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x) {
   const bool host = of.metric == "host_used" || of.metric == "host_utilization";
-  std::string what = host                    ? "host RAM"
+  const bool limited = host && of.label.starts_with("container ");
+  std::string what = limited                 ? of.label
+                     : host                  ? "host RAM"
                      : of.device             ? fmt::format("GPU {}", *of.device)
                      : of.metric == "memory" ? series_title(report, of)
                      : !of.label.empty()     ? of.label
@@ -98,7 +100,7 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
                            : of.x_unit == "second"  ? step_text(x) + " s after the first value"
                            : of.x_unit != "value"   ? of.x_unit + " " + step_text(x)
                                                     : "";
-  const std::string size = value_text(of, whole);
+  const std::string size = of.unit == "%" ? value_text(of, whole) : bytes_text(*of.trend.capacity_bytes);
   // Of host RAM that is not in use, a part is neither free nor available, and another is cache that is both.
   const std::string left = value_text(of, whole - of.max_value) + (of.unit == "%" ? "" : " of " + size);
   return fmt::format("{} was {:.0f}% full at its peak{}{}: {} {}", what, std::floor(100 * of.max_value / whole),
@@ -136,6 +138,13 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
 std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
   const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };
+  // Whose memory a value without a word for it is, is unknown.
+  const auto on_gpu = [&](const ReportSeries& s) {
+    return !host(s) && !measures_free_memory(s) &&
+           (s.metric != "memory" || s.device || s.label.find("gpu") != std::string::npos ||
+            s.label.find("GPU") != std::string::npos || s.label.find("VRAM") != std::string::npos ||
+            s.label.find("vram") != std::string::npos || s.label.find("cuda") != std::string::npos);
+  };
   const auto has_trend = [](const ReportSeries& s) { return s.trend.shape != "too_short"; };
   bool allocated_flat = false, torch_flat = false, gpu_flat = false;
   bool gpu_grows = false;
@@ -147,7 +156,7 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
     if (growing.rank && other.rank && growing.rank != other.rank) continue;
     allocated_flat = allocated_flat || (other.metric == "allocated" && !other.trend.leak);
     torch_flat = torch_flat || (torch(other) && !other.trend.leak);
-    gpu_flat = gpu_flat || (!host(other) && !measures_free_memory(other) && !other.trend.leak);
+    gpu_flat = gpu_flat || (on_gpu(other) && !other.trend.leak && other.max_value > 0);
     gpu_grows = gpu_grows || (!host(other) && other.trend.leak);
   }
   std::string words;

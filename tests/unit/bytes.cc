@@ -67,6 +67,11 @@ TEST_CASE("sizes have a readable form", "[bytes]") {
   CHECK(bytes_text(1352914698) == "1.26 GiB");
   CHECK(bytes_text(-20 * MiB) == "-20.00 MiB");
   CHECK(bytes_text(GiB - 1) == "1.00 GiB");
+  // Never finer than the last digit of the printed number.
+  CHECK(bytes_text(848256041, 10737418.24) == "0.79 GiB");  // 0.79 GB
+  CHECK(bytes_text(512 * MiB, static_cast<double>(MiB)) == "512 MiB");
+  CHECK(bytes_text(20114 * MiB, static_cast<double>(MiB)) == "19.64 GiB");
+  CHECK(bytes_text(40 * GiB, 1e9) == "40 GiB");
   CHECK(bytes_text(std::numeric_limits<i64>::max()) == "8.00 EiB");
   CHECK(bytes_text(std::numeric_limits<i64>::min()) == "-8.00 EiB");
 }
