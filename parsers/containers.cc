@@ -10,8 +10,9 @@
 namespace oomdoctor::parsers::containers {
 namespace {
 
-void emit(std::string_view amount, std::string_view name, EventSink& sink) {
-  const auto size = read_size(amount);
+/// `limit` is "" if the tool prints none.
+void emit(std::string_view amount, std::string_view limit, std::string_view name, EventSink& sink) {
+  const auto size = read_size(amount), whole = read_size(limit);
   if (!size) return;
   Reading r;
   r.metric = Metric::host_used;
@@ -20,6 +21,7 @@ void emit(std::string_view amount, std::string_view name, EventSink& sink) {
   r.quantum = static_cast<double>(std::max<i64>(1, 2 * size->slack));
   r.unit = std::string(amount.substr(std::min(amount.find_first_not_of("0123456789."), amount.size())));
   r.label = std::string(name);
+  if (whole) r.capacity = static_cast<double>(whole->count);
   sink.reading(r);
 }
 
@@ -51,8 +53,8 @@ void read_rows(const Match& m, EventSink& sink, const Read& read) {
 /// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", …
 void docker(const Match& m, EventSink& sink) {
   read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
-    if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with("iB") || cells[4] != "/") return false;
-    emit(cells[3], cells[1], sink);
+    if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with('B') || cells[4] != "/") return false;
+    emit(cells[3], cells[5], "container " + std::string(cells[1]), sink);
     return true;
   });
 }
@@ -70,7 +72,7 @@ void kubernetes(const Match& m, EventSink& sink) {
     if (cells.size() != heads.size() || memory >= cells.size() || !cells[memory].ends_with('i')) return false;
     std::string name;
     for (std::size_t i = 0; i < names; ++i) name += (i > 0 ? "/" : "") + std::string(cells[i]);
-    emit(cells[memory], name, sink);
+    emit(cells[memory], {}, name, sink);
     return true;
   });
 }

@@ -1,9 +1,10 @@
-// The memory of a machine or of its processes as top, vmstat, pidstat, sar and dstat print it again and again, each
-// with its own clock.
+// The memory of a machine or of its processes as top, ps, vmstat, pidstat, sar, dstat and tegrastats print it again and
+// again, most with their own clock.
 //
 // top's "used" and dstat's leave the page cache out. vmstat prints no amount in use: what is free, and the buffers and
 // the cache, which the kernel gives up, are available. sar prints the kernel's own estimate of that, kbavail; its
-// kbmemused contains the cache in old versions.
+// kbmemused contains the cache in old versions. A Jetson has one memory for its CPU and its GPU: tegrastats prints what
+// both use, in MB of 2^20 bytes.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -120,6 +121,64 @@ bool dstat_header(std::string_view line, Layout& layout) {
   layout.kind = "log";
   rename(layout, "epoch", "timestamp");
   return layout.columns.size() > 4 && rename(layout, "used", "host_mem_used (B)");
+}
+
+/// ps names what the user asks for: "PID   RSS COMMAND". RSS is in KiB. A listing of all columns is no series: it is
+/// printed once, to see what runs.
+bool ps_header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.separator = ' ';
+  layout.kind = "log";
+  for (const auto cell : split_at_blanks(line)) layout.columns.emplace_back(cell);
+  const auto named = [&](std::string_view name) {
+    return std::find(layout.columns.begin(), layout.columns.end(), name) != layout.columns.end();
+  };
+  constexpr std::size_t max_columns = 8;
+  if (layout.columns.size() > max_columns || named("USER") || !rename(layout, "RSS", "rss (KiB)")) return false;
+  rename(layout, "TIME", "cpu_time"), rename(layout, "ELAPSED", "age"), rename(layout, "START", "begin");
+  for (const char* const name : {"COMMAND", "CMD"}) rename(layout, name, "command");
+  return rename(layout, "PID", "pid");
+}
+
+/// dstat on a screen: its groups of columns are separated by bars, its amounts have a letter for their unit.
+bool dstat_screen_header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.kind = "log";
+  std::vector<std::string_view> groups;
+  split_table_line(line, '|', groups);
+  for (const std::string_view group : groups) {
+    const auto cells = split_at_blanks(group);
+    const bool memory = cells.size() >= 4 && cells[0] == "used" && cells[1] == "free" && cells[2].starts_with("buf");
+    layout.columns.emplace_back(memory ? "memory" : trimmed(group) == "time" ? "time" : "other");
+  }
+  return std::count(layout.columns.begin(), layout.columns.end(), "memory") == 1;
+}
+
+bool dstat_screen_row(std::string_view line, const Layout& layout, EventSink& sink) {
+  std::vector<std::string_view> groups;
+  split_table_line(line, '|', groups);
+  if (groups.size() != layout.columns.size()) return false;
+  std::optional<double> time;
+  std::string_view used;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (layout.columns[i] == "time") time = read_cell_time(trimmed(groups[i]));
+    if (const auto cells = split_at_blanks(groups[i]); layout.columns[i] == "memory" && !cells.empty()) used = cells[0];
+  }
+  const auto size = read_size(used);
+  if (!size) return false;
+  sink.reading(
+      sampled_reading(Metric::host_used, static_cast<double>(size->count),
+                      static_cast<double>(std::max<i64>(1, 2 * size->slack)), used.substr(used.size() - 1), "dstat"),
+      {}, time);
+  return true;
+}
+
+void tegrastats(const Match& m, EventSink& sink) {
+  constexpr double unit = static_cast<double>(MiB);
+  Reading r = sampled_reading(Metric::host_used, leading_number(m[1]) * unit, unit, "MB", "tegrastats");
+  r.capacity = leading_number(m[2]) * unit;
+  const auto stamp = read_time(m.text);
+  sink.reading(r, {}, stamp ? std::optional(stamp->seconds) : std::nullopt);
 }
 
 std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }

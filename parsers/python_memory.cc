@@ -113,16 +113,24 @@ void profiled_lines(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-void recorded(const Match& m, EventSink& sink) {
-  sink.reading(sampled_reading(Metric::host_rss, leading_number(m[1]) * mib, 1, "MiB", "mprof"), {},
-               leading_number(m[2]));
-}
-
 void traced(const Match& m, EventSink& sink) {
   const double unit = m[2] == "MiB" ? mib : 1e6;
   Reading r = sampled_reading(Metric::host_rss, leading_number(m[1]) * unit, unit / 1000, m[2], "tracemalloc");
   r.ambiguous_unit = m[2] == "MB";
   sink.reading(r);
+}
+
+/// psutil.virtual_memory(), in bytes.
+void virtual_memory(const Match& m, EventSink& sink) {
+  const FreeformLine printed = read_freeform(m.text);
+  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
+  if (printed.step || printed.epoch)
+    sink.step({whole(printed.step), whole(printed.total), printed.epoch, steps_before(printed)});
+  for (const auto& [metric, printed_bytes] : {std::pair(Metric::host_used, m[3]), {Metric::host_available, m[2]}}) {
+    Reading r = sampled_reading(metric, leading_number(printed_bytes), 1, "bytes", "psutil");
+    if (metric == Metric::host_used) r.capacity = leading_number(m[1]);
+    sink.reading(r, printed.step);
+  }
 }
 
 void usage(const Match& m, EventSink& sink) { emit_max_rss(leading_number(m[1]), read_freeform(m.text).step, sink); }

@@ -47,17 +47,23 @@ void set_gap_facts(const ScanResult& scan, const Trends& trends, const Incident*
 
 bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metric == Metric::allocated; }
 
+/// True for the memory of the whole GPU. A print beside the allocator's counters that always exceeds them contains more
+/// than they count.
+bool exceeds_counter(const Series& device, const Series& counter) {
+  return device.metric == Metric::used || (device.metric == Metric::memory && device.first_value > counter.max_value &&
+                                           device.last_value > counter.max_value);
+}
+
 /// Detects growth outside this process's allocator: the GPU fills without a bound, but the allocator's memory does not.
 /// A library or another process then grows. A rise alone proves nothing, because a GPU fills when a job starts.
 void set_outside_fact(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
   for (std::size_t d = 0; d < scan.series.size(); ++d) {
     const Series& device = scan.series[d];
-    if (device.metric != Metric::used || device.n < min_points || !device.followed() || !belongs(device, incident))
-      continue;
+    if (device.n < min_points || !device.followed() || !belongs(device, incident)) continue;
     for (std::size_t p = 0; p < scan.series.size(); ++p) {
       const Series& process = scan.series[p];
       if (!is_torch_counter(process.metric) || process.n < min_points || !process.followed() ||
-          !belongs(process, incident))
+          !belongs(process, incident) || !exceeds_counter(device, process))
         continue;
       if (process.origin.device && device.origin.device && process.origin.device != device.origin.device) continue;
       if (analysis.trends[p].leak) return;  // the growth is inside the allocator

@@ -156,6 +156,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trend.points", count, "values of the main memory series",
        "print(step, torch.cuda.memory_allocated())   # once a step"},
       {"trend.metric", text, "what the main memory series measures"},
+      {"trend.owner", text, "the process or container whose memory it is, as a monitor names it"},
       {"trend.shape", text, "its shape: flat, warmup, step, saturating, sawtooth, spike, noisy, linear, accelerating"},
       {"trend.leak", truth, "it grows without a bound"},
       {"trend.accelerating", truth, "its growth accelerates"},
@@ -214,6 +215,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.used", bytes, "host RAM of the victim"},
       {"host.limit", bytes, "the limit that was reached"},
       {"host.capacity", bytes, "memory of the machine that was short"},
+      {"host.available", bytes, "host RAM that was available at the last reading before the failure"},
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
        "yarn, ray, dask, flux, systemd-oomd or earlyoom"},
@@ -350,6 +352,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.plan_shared", bytes,
        "outputs of the compiled program in the memory of its arguments: they are donated"},
       {"settings.remat_limit", bytes, "the size that XLA's compiler wanted a program to fit"},
+      {"settings.earlier_input", text, "an input that the program finished before"},
       {"settings.remat_floor", bytes, "the smallest size that XLA's rematerialisation reached"},
       {"settings.fitting_length", count, "the longest request that fits, as an engine prints it"},
       {"settings.step_tokens", count, "tokens that an engine takes in one step"},

@@ -235,6 +235,21 @@ bool is_set_to_train(const ScanResult& scan) {
                      [&](std::string_view name) { return scan.settings.contains(name); });
 }
 
+/// The families of formats that tools print which watch a machine, its devices, containers and processes from outside.
+constexpr auto monitors = std::to_array<std::string_view>(
+    {"amd_smi", "containers", "dcgm", "free_table", "gpu_processes", "gpustat", "gputil", "host_tools", "macos_memory",
+     "mprof", "nvitop", "procfs", "prometheus", "rocm_smi", "scalars", "smi", "smi_monitor", "smi_query", "smi_table", "xpu_smi"});
+
+/// True if all that oomdoctor understood in the logs is the output of monitors, and this is most of what they contain:
+/// a program's own lines may be those that it did not understand.
+bool has_monitors_only(const ScanResult& scan) {
+  const auto& by_parser = scan.coverage.by_parser;
+  return 2 * scan.coverage.claimed >= scan.coverage.lines &&
+         std::all_of(by_parser.begin(), by_parser.end(), [](const auto& claimed) {
+           return std::find(monitors.begin(), monitors.end(), claimed.first) != monitors.end();
+         });
+}
+
 /// True if monitors wrote all of the evidence: they know devices and processes, but no program. A table with PyTorch's
 /// own counters comes from the program.
 bool has_exports_only(const ScanResult& scan, const Incident* incident) {
@@ -243,7 +258,7 @@ bool has_exports_only(const ScanResult& scan, const Incident* incident) {
     return s.metric == Metric::allocated || s.metric == Metric::reserved;
   };
   return incident == nullptr && !scan.first_step && !scan.inputs.empty() && scan.snapshots.empty() &&
-         std::none_of(scan.inputs.begin(), scan.inputs.end(), is_log) &&
+         (std::none_of(scan.inputs.begin(), scan.inputs.end(), is_log) || has_monitors_only(scan)) &&
          std::none_of(scan.series.begin(), scan.series.end(), counts_tensors);
 }
 

@@ -113,6 +113,19 @@ std::optional<i64> job_request(const ScanResult& scan, const Oom& oom) {
   return read_capacity(asked->second.value);
 }
 
+/// The last reading of the host RAM that is available, in the log of the failure and before it.
+const Series* find_available(const ScanResult& scan, const Incident& incident) {
+  const Span& failure = incident.evidence.span;
+  const Series* last = nullptr;
+  for (const Series& s : scan.series) {
+    const Span& at = s.last_evidence.span;
+    if (s.metric != Metric::host_available || at.source != failure.source || at.first_line >= failure.first_line)
+      continue;
+    if (last == nullptr || at.first_line > last->last_evidence.span.first_line) last = &s;
+  }
+  return last;
+}
+
 }  // namespace
 
 void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
@@ -181,6 +194,9 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
     if (const auto asked = job_request(scan, oom))
       facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
+    if (const Series* available = find_available(scan, primary))
+      facts.set("host.available", Bytes{whole_number(available->last_value), whole_number(available->quantum / 2)},
+                {available->last_evidence});
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
   const bool pool = oom.kind == OomKind::pool;

@@ -144,6 +144,13 @@ std::optional<std::size_t> find_steep_series(const ScanResult& scan, const Runs&
   return std::nullopt;
 }
 
+/// The process or container that the series is about, if a monitor lists several.
+std::string find_owner(const ScanResult& scan, const Series& s) {
+  if (s.origin.pid) return "process " + std::to_string(*s.origin.pid);
+  const bool containers = scan.coverage.by_parser.contains("containers");
+  return containers && s.metric == Metric::host_used ? s.label : "";
+}
+
 /// Sets trend.* for the main series.
 void set_main_facts(const Series& s, const Trend& t, const Incident* incident, std::optional<i64> capacity,
                     Facts& facts) {
@@ -364,6 +371,8 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
     const auto own = find_capacity(scan, main);
     set_main_facts(main, analysis.trends[*analysis.main_series], incident,
                    own || !is_device_metric(main.metric) ? own : capacity, facts);
+    if (const std::string owner = find_owner(scan, main); !owner.empty() && facts.is_true("run.exports_only"))
+      facts.set("trend.owner", Value{owner}, {main.first_evidence, main.last_evidence});
   }
   if (incident != nullptr && incident->oom.kind == OomKind::device) set_full_before(scan, *incident, facts);
   comparison_facts(scan, incident, capacity, analysis);
