@@ -45,6 +45,24 @@ Metric metric_on(std::string_view line, Metric printed) {
   return printed == Metric::free ? Metric::host_available : Metric::host_used;
 }
 
+/// The unit of lines nearby that begin with the same words: "Memory info of GPU: current: 0.21" beside "Memory info of
+/// CPU: available: 98.4 GB". nullopt if they print none.
+std::optional<double> find_unit_nearby(const Match& m) {
+  constexpr int most_lines = 4;
+  constexpr std::size_t same_front = 12;  // bytes
+  const std::string_view front = m.cursor.line().body().substr(0, same_front);
+  std::optional<double> unit;
+  const auto look = [&](const Line& line) {
+    if (!line.body().starts_with(front)) return true;
+    for (const FreeformValue& v : read_freeform(line.text).values)
+      if (v.bare_digit == 0 && v.factor > 1) unit = v.factor;
+    return !unit;
+  };
+  m.cursor.forward(most_lines, look);
+  if (!unit) m.cursor.backward(most_lines, look);
+  return unit;
+}
+
 }  // namespace
 
 bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
@@ -53,12 +71,18 @@ void emit(const Match& m, EventSink& sink) {
   const FreeformLine& printed = *m.printed;
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
   if (!printed.evaluation && (printed.step || printed.epoch))
-    sink.step({whole(printed.step), whole(printed.total), printed.epoch, first_epoch_of(printed)});
+    sink.step({whole(printed.step), whole(printed.total), printed.epoch, steps_before(printed)});
   for (const FreeformValue& v : printed.values) {
     Origin where;
     where.device = v.device;
     sink.at(where);
     Reading reading = v.reading;
+    if (v.bare_digit > 0) {
+      const auto unit = find_unit_nearby(m);
+      if (!unit) continue;
+      reading.value *= *unit, reading.quantum = std::max(1.0, v.bare_digit * *unit);
+      reading.ambiguous_unit = true;
+    }
     reading.metric = metric_on(m.text, reading.metric);
     sink.reading(reading, printed.step);
   }

@@ -3,6 +3,7 @@
 // Bars and plain lines are fallbacks. Announcements are non-exclusive: the line may contain something else
 // ("Evaluating: batch 3/40 | allocated 9.1 GiB"), and the memory on it must be read too. A bar may count anything
 // ("1.16batch/s"). Its blocks or the usual unit of loops identify it.
+#include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/freeform.h"
 #include "parse/parser.h"
@@ -12,6 +13,16 @@ namespace oomdoctor::parsers::progress {
 bool is_progress(const FreeformLine& printed) {
   return printed.calls ||
          (printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch));
+}
+
+/// may_match: "train 40", not "train set" or "to train 3 models".
+bool counts_training(std::string_view block, std::size_t at) {
+  const std::string_view after = block.substr(at + std::string_view("train ").size(), 2);
+  return !after.empty() && (is_digit(after[0]) || (after[0] == '[' && after.size() > 1 && is_digit(after[1])));
+}
+
+void train_loss(const Match& m, EventSink& sink) {
+  sink.step({leading_integer(m[1]), m.has(2) ? std::optional(leading_integer(m[2])) : std::nullopt, {}});
 }
 
 void resumed(const Match&, EventSink& sink) {

@@ -1,5 +1,6 @@
-// A list of tensors in memory, one a line, with shape and number type: "torch.Size([8, 1024, 768]), torch.float32, 24.00
-// MB", "  (8, 1024, 768) torch.float16". The size follows from both, so a printed one is not needed.
+// A list of tensors in memory, one a line, with shape and number type: "torch.Size([8, 1024, 768]),
+// torch.float32, 24.00 MB", "  (8, 1024, 768) torch.float16". The size follows from both, so a printed one is not
+// needed.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -134,8 +135,9 @@ void list(const Match& m, EventSink& sink) {
   add(m.cursor.line().text);
   m.cursor.forward(max_tensors, [&](const Line& line) { return add(line.text); });
   if (sum == 0) return;
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const TensorGroup& a, const TensorGroup& b) { return a.tensor.bytes * a.count > b.tensor.bytes * b.count; });
+  std::stable_sort(groups.begin(), groups.end(), [](const TensorGroup& a, const TensorGroup& b) {
+    return a.tensor.bytes * a.count > b.tensor.bytes * b.count;
+  });
   std::string largest = group_text(groups[0]);
   if (groups.size() > 1) largest += "; " + group_text(groups[1]);
   sink.setting("live_tensors", largest);

@@ -177,7 +177,8 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
   const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
   notes.push_back({Severity::note,
-                   fmt::format("the log ends after step {}; it does not show how the run ended", *scan.last_step),
+                   fmt::format("the log ends after step {}; it does not show how the run ended",
+                               *scan.last_step - scan.last_before),
                    *scan.last_progress, true});
 }
 

@@ -596,7 +596,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     if (!facts.is_true("phase.first_step") && phase.id.empty() && count > max_first_steps)
       facts.set("phase.first_step", Value{false}, progress);
   }
-  if (incident.when.step) facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step), 0}}, progress);
+  if (incident.when.step)
+    facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step - incident.when.before), 0}}, progress);
   facts.set("run.resumed", Value{was_resumed(scan)}, here);
   facts.set("run.survived", Value{incident.handled}, here);
   i64 handled = 0, caught = 0, ranks = 0;

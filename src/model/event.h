@@ -206,8 +206,7 @@ struct Step {
   std::optional<i64> step;
   std::optional<i64> total;
   std::optional<double> epoch;
-  /// The log counts steps within the epoch; `step` continues them over the epochs, of which this is the first.
-  std::optional<double> first_epoch = {};
+  i64 before = 0;  ///< steps of earlier epochs in `step`: the log prints step − before
 };
 
 /// A setting, or a property of the model or machine, under its canonical name (see facts/settings.cc): "batch_size"

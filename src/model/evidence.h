@@ -73,7 +73,7 @@ struct When {
   std::optional<double> time;  ///< seconds since the Unix epoch, or since midnight if the log prints no date
   std::optional<i64> step;
   std::optional<double> epoch;
-  std::optional<i64> step_in_epoch = {};  ///< as printed, where `step` continues it over the epochs
+  i64 before = 0;  ///< steps of earlier epochs in `step`: the log prints step − before
 };
 
 }  // namespace oomdoctor

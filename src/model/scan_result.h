@@ -126,6 +126,7 @@ struct ScanResult {
   std::vector<Event> remarks;  ///< Remark and Exit events, capped per id
   std::map<std::string, i64> remark_counts;
   std::optional<i64> first_step, last_step;  ///< over all progress lines
+  i64 last_before = 0;                       ///< Step::before of the last one
   i64 progress_lines = 0;  ///< lines whose step differs from the step of the previous line in the same stream
   std::optional<Evidence> last_progress;
   Period period;

@@ -123,9 +123,9 @@ struct ReportIncident {
   std::string host;
   std::optional<double> time;  ///< seconds since 1970 by the log's clock, if it prints a date; not in the JSON
   std::optional<double> epoch;
-  std::string phase;                          ///< for example "backward"; "" if unknown
-  std::string moment;                         ///< a more exact phase of an engine's start; printed in words only
-  std::optional<std::int64_t> step_in_epoch;  ///< as printed, where `step` continues it over the epochs; in words only
+  std::optional<std::int64_t> run_step;  ///< counted over all epochs, as the series count; `step` is as printed
+  std::string phase;                     ///< for example "backward"; "" if unknown
+  std::string moment;                    ///< a more exact phase of an engine's start; printed in words only
   std::string numbers;  ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
   Accelerator accelerator = Accelerator::gpu;  ///< in words only
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,

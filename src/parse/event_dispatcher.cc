@@ -34,9 +34,11 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
     if (kind == NumberKind::rank) where.rank = index_number(v.value);
     if (kind == NumberKind::device) where.device = index_number(v.value);
   }
-  if (step && epoch && total) *step += std::max(0.0, *epoch - first_epoch) * *total;
+  const double before = step && epoch && total ? std::max(0.0, *epoch - first_epoch) * *total : 0;
+  if (step) *step += before;
   if (where.rank || where.device) sink.at(where);
-  if (step || epoch) sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch});
+  if (step || epoch)
+    sink.step({step ? std::optional(whole_number(*step)) : std::nullopt, {}, epoch, whole_number(before)});
   const double unit = form.gauge().unit;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const GaugeValue& v = values[i];

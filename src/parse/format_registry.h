@@ -71,6 +71,7 @@ struct StepRun {
   i64 changes = 0;   ///< lines after the first whose step differs from the one before
   i64 advances = 0;  ///< of these, with a higher step
   i64 step = 0;      ///< of the last line
+  i64 before = 0;    ///< of the last line: Step::before
   std::optional<double> epoch;
   LineRef last, advanced;  ///< the last line, and the last line with a higher step
 };

@@ -136,6 +136,8 @@ class FreeformReader {
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   std::optional<Unit> unit_of_line() const;
   void read_values();
+  void find_heading();
+  bool read_headed(NumberPhrase p, std::size_t n);
   void resolve_unitless();
   void drop_ambiguous();
   void add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number,
@@ -145,7 +147,17 @@ class FreeformReader {
   bool counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const;
   bool read_share(const NumberPhrase& p, std::size_t n, std::optional<int> device);
 
+  /// What the keys of a list are about: "Memory info of CPU: total: 125.6 GB, available: 98.4 GB".
+  struct Heading {
+    LowerWords words;
+    std::size_t from = 0;  ///< the first key
+    std::optional<int> device;
+    std::size_t device_at = FreeformValue::none;
+    double total = 0;  ///< bytes
+  };
+
   std::string_view line_, printed_;
+  std::optional<Heading> heading_;
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -539,6 +551,64 @@ bool FreeformReader::counts_free(std::size_t n) const {
   return is_free_word(n + 1) || (is_word(n + 1) && is_free_word(n + 2));
 }
 
+/// The words that amounts of memory have as their keys in a list with a heading.
+bool is_listed_key(std::string_view word) {
+  return one_of(word, {"current", "peak", "used", "free", "available", "total", "allocated", "reserved", "active"});
+}
+
+/// Finds the heading of a list of keys. It must name memory and whose it is.
+void FreeformReader::find_heading() {
+  std::size_t key = 0;
+  while (key < tokens_.size() && !(is_word(key) && is_listed_key(tokens_[key].name) &&
+                                   (is(key + 1, ':') || is(key + 1, '=')) && is_number(key + 2)))
+    ++key;
+  if (key == tokens_.size() || key == 0) return;
+  Heading heading;
+  heading.from = key;
+  for (std::size_t i = key; i > 0; --i) {
+    const Token& t = tokens_[i - 1];
+    if (t.kind == Kind::mark && std::string_view("|,;").find(t.text[0]) != std::string_view::npos) break;
+    if (t.kind == Kind::number && i > 2 && is(i - 2, ':') && is_word(i - 3) &&
+        one_of(tokens_[i - 3].name, {"gpu", "cuda", "device"})) {
+      heading.device = index_number(t.number.value);
+      heading.device_at = t.begin;
+    }
+    if (t.kind != Kind::word || t.name.ends_with("_device")) continue;
+    if (!belongs_to_label(t.name)) break;
+    heading.words.push_back(t.name);
+  }
+  const auto has = [&](std::initializer_list<std::string_view> any) {
+    return std::any_of(heading.words.begin(), heading.words.end(), [&](std::string_view w) { return one_of(w, any); });
+  };
+  if (has({"memory", "mem", "ram", "vram"}) && has({"gpu", "cuda", "vram", "cpu", "ram", "host", "system", "node"}))
+    heading_ = std::move(heading);
+}
+
+/// Reads a value of a list with a heading; false if the number is none.
+bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
+  if (!heading_ || n < heading_->from || p.words.size() != 1 || !is_listed_key(p.words[0])) return false;
+  GaugeValue number = tokens_[n].number;
+  bool of_total = false;
+  std::optional<Unit> unit = unit_at(n, number, of_total);
+  if (p.words[0] == "total") {
+    if (unit) heading_->total = number.value * unit->bytes, digits_matter_ = true;
+    return true;
+  }
+  LowerWords words = heading_->words;
+  words.push_back(p.words[0]);
+  const auto label = read_label(words);
+  if (!label || of_total) return false;
+  p.device = heading_->device, p.device_at = heading_->device_at;
+  const bool bare = !unit;
+  add_value(p, *label, number, bare ? Unit{1, "", false} : *unit);
+  FreeformValue& value = out_.values.back();
+  if (bare) value.bare_digit = std::pow(10.0, -number.decimals);
+  if (label->metric == Metric::memory) value.reading.label = "memory, " + std::string(p.words[0]);
+  if (label->metric != Metric::host_available && label->metric != Metric::free)
+    value.reading.capacity = heading_->total;
+  return true;
+}
+
 /// For each number: a device, a share, a length, or a value. A value needs a known label, a plausible line, and a unit
 /// from the line or from its digits.
 void FreeformReader::read_values() {
@@ -549,6 +619,7 @@ void FreeformReader::read_values() {
            one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
   });
   const std::optional<Unit> line_unit = unit_of_line();
+  find_heading();
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n) || is_argument(n)) continue;
     const NumberPhrase& p = phrase_before(n);
@@ -565,6 +636,7 @@ void FreeformReader::read_values() {
     }
     if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))
       continue;  // a negative value is a difference
+    if (read_headed(p, n)) continue;
     if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
     const auto label = find_label(p, n);
     if (!label || (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available))
@@ -702,14 +774,10 @@ FreeformLine read_freeform(std::string_view line) {
   return out;
 }
 
-std::optional<double> first_epoch_of(const FreeformLine& printed) {
-  return printed.over_epochs ? std::optional(printed.first_epoch) : std::nullopt;
-}
-
 void emit_step(const Match& m, EventSink& sink) {
   if (m.printed->calls) return sink.remark("run/calls", *m.printed->calls);
   const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
-  sink.step({whole(m.printed->step), whole(m.printed->total), m.printed->epoch, first_epoch_of(*m.printed)});
+  sink.step({whole(m.printed->step), whole(m.printed->total), m.printed->epoch, steps_before(*m.printed)});
 }
 
 namespace {
@@ -783,7 +851,7 @@ bool may_name_memory(std::string_view block, std::size_t at) {
   if (at >= 2 && block[at - 1] == ' ' && lower(block[at - 2]) == 'b') return true;  // "8.0GB used"
   bool moment = false;  // after such a word, any words may follow
   return number_follows(block, at, [&moment](std::string_view word) {
-    moment |= one_of(word, {"after", "before", "After", "Before"});
+    moment |= one_of(word, {"after", "before", "After", "Before", "info", "Info"});
     return moment || joins_label(word);
   });
 }
@@ -821,8 +889,16 @@ PrintedPosition read_position(std::span<const GaugeValue> numbers, const Freefor
   if (form.step) out.step = (next++)->value;
   if (form.total) out.total = (next++)->value;
   if (form.epoch) out.epoch = (next++)->value;
-  if (form.over_epochs) *out.step += std::max(0.0, *out.epoch - form.first_epoch) * *out.total;
+  if (form.over_epochs) {
+    const double before = std::max(0.0, *out.epoch - form.first_epoch) * *out.total;
+    *out.step += before;
+    out.before = whole_number(before);
+  }
   return out;
+}
+
+i64 steps_before(const FreeformLine& line) {
+  return line.over_epochs ? whole_number(std::max(0.0, *line.epoch - line.first_epoch) * *line.total) : 0;
 }
 
 bool may_be_step(std::span<const GaugeValue> numbers, const FreeformLine& form) {

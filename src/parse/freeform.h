@@ -26,6 +26,8 @@ struct FreeformValue {
   std::size_t number_at = 0;     ///< position of the value in the line
   double factor = 1;             ///< bytes per printed unit
   std::size_t device_at = none;  ///< position of the device in the line, or `none`
+  /// One unit of the last digit, if the line prints no unit but other lines of the same words may; else 0.
+  double bare_digit = 0;
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };
@@ -66,8 +68,6 @@ void emit_step(const Match& m, EventSink& sink);
 bool may_name_step(std::string_view block, std::size_t at);
 /// For "memory", "alloc", "peak": the same, or a unit is before it.
 bool may_name_memory(std::string_view block, std::size_t at);
-/// The number of the first epoch, if the step of the line is continued over the epochs.
-std::optional<double> first_epoch_of(const FreeformLine& printed);
 
 /// For "gpu:", "gpu=": a number with a unit, or a number and a slash must follow.
 bool may_name_pair(std::string_view block, std::size_t at);
@@ -77,7 +77,11 @@ bool may_end_bar(std::string_view block, std::size_t at);
 /// The position of the run, from the numbers of a line.
 struct PrintedPosition {
   std::optional<double> step, total, epoch;
+  i64 before = 0;  ///< Step::before
 };
+
+/// The steps of earlier epochs that the line's step contains.
+i64 steps_before(const FreeformLine& line);
 
 /// The positions of the numbers of a line, in the order that the functions below expect.
 std::vector<std::size_t> number_offsets(const FreeformLine& form);

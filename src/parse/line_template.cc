@@ -49,7 +49,7 @@ StepRun* open_run(const CompiledFormat& reader, const Line& line, BlockMatches& 
   return last.steps != nullptr && last.by == &reader && same_stream(last.line, line) ? last.steps : nullptr;
 }
 
-void extend(StepRun& run, const LineRef& ref, i64 step, std::optional<double> epoch) {
+void extend(StepRun& run, const LineRef& ref, i64 step, i64 before, std::optional<double> epoch) {
   ++run.lines;
   run.more += ref.first_line > run.last.last_line;
   run.last = ref;
@@ -59,6 +59,7 @@ void extend(StepRun& run, const LineRef& ref, i64 step, std::optional<double> ep
     run.advanced = ref;
   }
   run.step = step;
+  run.before = before;
   if (epoch) run.epoch = epoch;
 }
 
@@ -70,9 +71,11 @@ void join_step(BlockMatches& out, std::size_t first) {
   out.all.pop_back();
   const FreeformLine& printed = out.fill_printed(found);
   const i64 step = whole_number(*printed.step);
-  if (StepRun* run = open_run(*found.by, found.line, out)) return extend(*run, found, step, printed.epoch);
+  if (StepRun* run = open_run(*found.by, found.line, out))
+    return extend(*run, found, step, steps_before(printed), printed.epoch);
   StepRun& run = out.runs.emplace_back();
   run.step = step;
+  run.before = steps_before(printed);
   run.last = found;
   found.steps = &run;
   out.all.push_back(std::move(found));
@@ -91,7 +94,8 @@ bool extend_by_template(const KnownTemplate& known, const Line& line, BlockMatch
   const bool read = read_values(known, match, line.text, out.values);
   if (read) {
     const PrintedPosition place = read_position(std::span(out.values).subspan(first), *match.printed);
-    extend(*run, {line, match.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.epoch);
+    extend(*run, {line, match.reader->name, line.number, line.last, {}}, whole_number(*place.step), place.before,
+           place.epoch);
   }
   out.values.resize(first);
   return read;

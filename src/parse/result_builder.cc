@@ -133,10 +133,8 @@ Event ResultBuilder::event_here() {
   const RunTracker::StreamState* stream = own != nullptr ? own : runs_.find_stream({});
   if (stream != nullptr) {
     e.when.step = stream->step;
+    e.when.before = stream->before;
     e.when.epoch = stream->epoch;
-    if (stream->step && stream->epoch && stream->first_epoch && *stream->epoch >= *stream->first_epoch)
-      e.when.step_in_epoch =
-          *stream->step - whole_number(*stream->epoch - *stream->first_epoch) * stream->steps_of_epoch;
   }
   return e;
 }
@@ -172,6 +170,16 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
     return distance <= repeat_distance && complement(old.oom, now) && may_be_same_memory(old.oom, now);
   if (old.oom.agent != now.agent || old.oom.message_format != now.message_format) return false;
   return distance <= repeat_distance && has_numbers(old.oom) == has_numbers(now);
+}
+
+/// The line that shows that the program continued after the incident with this index, before the traceback that ends at
+/// the current line. Only a message alone is printed by the code that caught it; a traceback may be printed twice.
+std::optional<Line> ResultBuilder::find_work_since(std::size_t index, const Oom& now) const {
+  const Incident& old = result_.incidents[index];
+  if (comes_in_parts(now) || has_numbers(now) || has_numbers(old.oom) || !old.oom.frames.empty() ||
+      contexts_[index].stream != here_.stream())
+    return std::nullopt;
+  return find_work_before_traceback(here_.cursor(), contexts_[index].line);
 }
 
 void ResultBuilder::add_occurrence(std::size_t index, const Evidence& evidence) {
@@ -275,7 +283,12 @@ void ResultBuilder::oom(Oom oom) {
   for (std::size_t i = result_.incidents.size(); i-- > 0 && !death;) {
     const Incident& old = result_.incidents[i];
     if (!agrees(old.origin.rank, here_.origin().rank) || !agrees(old.origin.device, here_.origin().device)) continue;
-    if (is_same_failure(i, oom)) return merge_report(i, oom);
+    if (is_same_failure(i, oom)) {
+      const auto work = find_work_since(i, oom);
+      if (!work) return merge_report(i, oom);
+      result_.incidents[i].handled = true;
+      break;
+    }
     if (has_numbers(oom) == has_numbers(old.oom)) break;  // a different failure in between: this one is new
   }
   add_incident(std::move(oom));
@@ -319,6 +332,7 @@ void ResultBuilder::place_described_ends() {
     incident.run = runs_.place();
     incident.when.order = std::max(incident.when.order, last_line_);
     incident.when.step = result_.last_step;
+    incident.when.before = result_.last_before;
     incident.when.time = last_time_;
   }
 }

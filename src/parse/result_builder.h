@@ -62,6 +62,7 @@ class ResultBuilder : public EventSink {
 
   /// True if `now`, reported at the current line, is another report of the incident with this index.
   bool is_same_failure(std::size_t index, const Oom& now) const;
+  std::optional<Line> find_work_since(std::size_t index, const Oom& now) const;
   /// Adds another report to its incident.
   void merge_report(std::size_t index, const Oom& now);
   /// Merges a report of a killed process into its incident. False if there is none.

@@ -128,7 +128,7 @@ void ResultMerger::limit() {
 
 void ResultMerger::add_progress(ScanResult& file) {
   if (!result_.first_step) result_.first_step = file.first_step;
-  if (file.last_step) result_.last_step = file.last_step;
+  if (file.last_step) result_.last_step = file.last_step, result_.last_before = file.last_before;
   add_to(result_.progress_lines, file.progress_lines);
   if (file.last_progress) result_.last_progress = std::move(file.last_progress);
   result_.period.add(file.period);

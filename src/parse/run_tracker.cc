@@ -88,19 +88,18 @@ void RunTracker::time(double time) {
 }
 
 /// A log whose first bar counts from 0 in epoch 1 numbers its epochs from 1.
-void RunTracker::continue_over_epochs(StreamState& stream, Step& step) {
-  if (!step.step || !step.first_epoch || !step.total || !step.epoch) return;
-  const i64 printed = *step.step - whole_number(std::max(0.0, *step.epoch - *step.first_epoch)) * *step.total;
-  if (!stream.first_epoch)
-    stream.first_epoch = printed == 0 && *step.epoch == *step.first_epoch + 1 ? *step.epoch : *step.first_epoch;
-  stream.steps_of_epoch = *step.total;
-  stream.excess = whole_number(*stream.first_epoch - *step.first_epoch) * *step.total;
-  *step.step -= stream.excess;
+void RunTracker::number_epochs(StreamState& stream, Step& step) {
+  if (!step.step || !step.total || !step.epoch) return;
+  const bool is_epoch_one_at_0 = *step.step == step.before && step.before == *step.total;
+  if (!std::exchange(stream.numbers_epochs, true) && is_epoch_one_at_0) stream.excess = *step.total;
+  const i64 excess = std::min(stream.excess, step.before);
+  *step.step -= excess;
+  step.before -= excess;
 }
 
 void RunTracker::step(const CurrentLine& here, const Step& printed) {
   Step s = printed;
-  if (s.first_epoch) continue_over_epochs(stream(here), s);
+  number_epochs(stream(here), s);
   const StreamState* known = find_stream(here.stream());
   const bool counted = known != nullptr && known->step;
   if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
@@ -126,17 +125,20 @@ void RunTracker::step(const CurrentLine& here, const Step& printed) {
   if (!result_.first_step) result_.first_step = *s.step;
   if (!stream.step || *s.step > *stream.step) advance(stream, here, 1, here.ref());
   stream.step = *s.step;
+  stream.before = s.before;
   result_.last_step = *s.step;
+  result_.last_before = s.before;
 }
 
 void RunTracker::begin_counted_run(const CurrentLine& here) {
   const i64 step = anew_->step;
-  const std::optional<double> epoch = stream(here).epoch;
+  const StreamState now = stream(here);
   begin_run(here);
   --progress_before_;  // this line has counted already
   place_.first_step = step;
   stream(here).step = step;
-  stream(here).epoch = epoch;
+  stream(here).before = now.before;
+  stream(here).epoch = now.epoch;
 }
 
 void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
@@ -146,7 +148,9 @@ void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
   last_progress_.line = &run.last;
   if (run.advances > 0) advance(stream, here, run.advances, run.advanced);
   stream.step = run.step - stream.excess;
+  stream.before = std::max<i64>(0, run.before - stream.excess);
   result_.last_step = *stream.step;
+  result_.last_before = stream.before;
 }
 
 /// The stream's step rose `times` times, the last time in `line`.

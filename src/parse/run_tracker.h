@@ -25,12 +25,11 @@ class RunTracker {
   /// The state of one stream.
   struct StreamState {
     std::optional<i64> step;
+    i64 before = 0;  ///< Step::before
     i64 advances = 0;
     std::optional<double> epoch;
-    i64 epoch_line = 0;  ///< that printed it last
-    // Of steps that are continued over the epochs.
-    std::optional<double> first_epoch;
-    i64 steps_of_epoch = 0;
+    i64 epoch_line = 0;                  ///< that printed it last
+    bool numbers_epochs = false;         ///< a step of an epoch came, so `excess` is known
     i64 excess = 0;                      ///< by which the printed steps are too high: they assume another first epoch
     int run = -1;                        ///< the run that `progress` belongs to; -1: none yet
     StreamProgress* progress = nullptr;  ///< points into progress_
@@ -105,7 +104,7 @@ class RunTracker {
 
   void end_at(const CurrentLine& here, bool exited, bool of_job);
   void advance(StreamState& stream, const CurrentLine& here, i64 times, const LineRef& line);
-  static void continue_over_epochs(StreamState& stream, Step& step);
+  static void number_epochs(StreamState& stream, Step& step);
   bool advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step);
   bool starts_anew() const;
   void end_run();

@@ -137,7 +137,19 @@ std::vector<Frame> frames_in_list(std::string_view body) {
   return found;
 }
 
-/// Walks down from the message. A traceback below must start within four lines.
+/// True for a line with a word of a failure, of what a program does about it, or of a heading: such a line is still
+/// about the failure above it.
+bool speaks_of_failure(std::string_view body) {
+  static constexpr std::array<std::string_view, 22> words{
+      "error", "exception", "fail",  "memory", "oom",  "trace", "abort", "exit", "kill", "stack", "crash",
+      "stop",  "terminat",  "clean", "shut",   "warn", "http",  "see ",  "try ", "hint", "rank",  "---"};
+  const std::string lowered = lower(trimmed(body));
+  return lowered.empty() || lowered.ends_with(':') ||
+         std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return lowered.find(word) != lowered.npos; });
+}
+
+/// Walks down from the message. A traceback below must start within four lines, and no work between.
 std::vector<Frame> frames_below(const Cursor& cursor) {
   std::vector<Frame> found;
   int gap = 0;
@@ -146,7 +158,7 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
     if (!margin) {
       const std::size_t begin = line.body().find("Traceback (most recent call last)");
       if (begin != std::string_view::npos) margin = begin;
-      return margin || ++gap < 4;
+      return margin || (++gap < 4 && speaks_of_failure(line.body()));
     }
     const std::string_view body = line.body().substr(std::min(*margin, line.body().size()));
     const std::string_view s = trimmed(body);
@@ -215,6 +227,22 @@ bool is_installed_script(std::string_view file) {
 }
 
 }  // namespace
+
+std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from) {
+  std::optional<Line> work;
+  bool header = false;
+  cursor.backward(max_lines, [&](const Line& line) {
+    if (line.number <= from) return false;
+    if (header) {
+      if (speaks_of_failure(line.body())) return true;
+      work = line;
+      return false;
+    }
+    header = line.body().find("Traceback (most recent call last)") != std::string_view::npos;
+    return true;
+  });
+  return work;
+}
 
 bool is_library_file(std::string_view file) {
   static constexpr std::array<std::string_view, 9> marks{"site-packages", "dist-packages", "/lib/python",

@@ -2,6 +2,7 @@
 // print the message first).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "model/event.h"
@@ -12,6 +13,11 @@ namespace oomdoctor {
 /// The frames, outermost first; empty if there is no traceback nearby. Returns at most 64 frames and reads at most 200
 /// lines.
 std::vector<Frame> read_traceback(const Cursor& cursor);
+
+/// The line that a program printed between a message of failure, on line `from`, and the traceback that ends on the
+/// current line, if it does not speak of a failure: the program continued, and failed again. nullopt if there is none,
+/// or if the traceback begins before the message.
+std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from);
 
 /// True for a file of an installed package or of the interpreter, as opposed to the user's code.
 bool is_library_file(std::string_view file);

@@ -245,7 +245,7 @@ class Drawing {
       if (incident.follows || !incident.step || plot_.marks.size() >= max_marks || !may_belong(main_, &incident))
         continue;
       if (named == nullptr) named = &incident;
-      add_mark({PlotMark::failure, static_cast<double>(*incident.step),
+      add_mark({PlotMark::failure, static_cast<double>(incident.run_step.value_or(*incident.step)),
                 fmt::format("{}, step {}", incident.handled ? "OOM caught" : "OOM", *incident.step),
                 location_text(incident.location)},
                &incident == named);

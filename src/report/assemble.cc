@@ -179,8 +179,8 @@ class Assembler {
     r.rank = in.origin.rank;
     r.pid = in.origin.pid;
     r.host = in.origin.host;
-    r.step = in.when.step;
-    r.step_in_epoch = in.when.step_in_epoch;
+    r.run_step = in.when.step;
+    if (in.when.step) r.step = *in.when.step - in.when.before;
     if (in.when.time && *in.when.time >= first_dated_time) r.time = in.when.time;
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;

@@ -151,12 +151,11 @@ std::string incident_title(const ReportIncident& of) {
   title.resize(title.size() - doubt.size());
   // An engine that has not begun to serve has no steps.
   const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
-  if (stepping && of.step_in_epoch && of.epoch)
-    title += fmt::format(" at step {} of epoch {}", *of.step_in_epoch, epoch_text(*of.epoch));
-  else if (stepping && of.step)
+  if (stepping && of.step) {
     title += fmt::format(" at step {}", *of.step);
-  else if (stepping && of.epoch)
-    title += " in epoch " + epoch_text(*of.epoch);
+    if (of.run_step && of.run_step != of.step && of.epoch) title += " of epoch " + epoch_text(*of.epoch);
+  }
+  if (stepping && !of.step && of.epoch) title += " in epoch " + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
   title += doubt;

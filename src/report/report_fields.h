@@ -122,7 +122,7 @@ void fields(auto& field, Is<ReportIncident> auto& of) {
         {.optional = true,
          .values = {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                     "generation", "checkpoint_save", "checkpoint_load", "data_loading"}});
-  field.words_only(of.time, of.moment, of.step_in_epoch, of.numbers, of.accelerator);
+  field.words_only(of.time, of.run_step, of.moment, of.numbers, of.accelerator);
   field("requested_bytes", of.requested_bytes, in_bytes);
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("free_bytes", of.free_bytes, in_bytes);

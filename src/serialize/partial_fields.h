@@ -47,7 +47,7 @@ void fields(auto& field, Is<When> auto& of) {
   field("time", of.time);
   field("step", of.step);
   field("epoch", of.epoch);
-  field("step_in_epoch", of.step_in_epoch);
+  field("before", of.before);
 }
 
 void fields(auto& field, Is<OtherProcess> auto& of) {
@@ -261,6 +261,7 @@ void fields(auto& field, Is<ScanResult> auto& of) {
   field("remark_counts", of.remark_counts, {.max_items = max_remarks});
   field("first_step", of.first_step);
   field("last_step", of.last_step);
+  field("last_before", of.last_before);
   field("progress_lines", of.progress_lines);
   field("last_progress", of.last_progress);
   field("first_time", of.period.first, {.description = "the earliest time printed with a date, seconds since 1970"});

@@ -306,9 +306,57 @@ std::optional<std::pair<double, std::size_t>> read_date_before_year(std::string_
   return seconds ? std::optional(std::pair(*seconds, end_of_gap(s, date))) : std::nullopt;
 }
 
+/// A time as programs of Windows and browsers write it: "3/7/2025, 1:05:00 PM". Without a comma, a half of the day or
+/// a number of one digit, it is one of the forms above.
+struct WrittenTime {
+  int month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0;
+  bool half = false, afternoon = false;
+  std::size_t length = 0;
+};
+
+/// Any digits may be in the form; nullopt if the text has another one.
+std::optional<WrittenTime> find_written_time(std::string_view s) {
+  WrittenTime time;
+  std::size_t at = 0;
+  bool written = false;
+  const auto number = [&](std::size_t most, int& out) {
+    std::size_t digits = 0;
+    for (out = 0; digits < most && at < s.size() && is_digit(s[at]); ++digits, ++at) out = out * 10 + (s[at] - '0');
+    written |= digits == 1;
+    return digits > 0 && (most < 4 || digits == most);
+  };
+  const auto mark = [&](char c) { return at < s.size() && s[at] == c ? ++at, true : false; };
+  if (!number(2, time.month) || !mark('/') || !number(2, time.day) || !mark('/') || !number(4, time.year))
+    return std::nullopt;
+  written |= mark(',');
+  if (!mark(' ') || !number(2, time.hour) || !mark(':') || !number(2, time.minute) || !mark(':') ||
+      !number(2, time.second))
+    return std::nullopt;
+  for (const std::string_view gap : {" ", "\u202F"}) {  // the narrow blank of Unicode's locales
+    const std::string_view rest = s.substr(std::min(at + gap.size(), s.size()), 2);
+    if (!s.substr(at).starts_with(gap) || (rest != "AM" && rest != "PM")) continue;
+    time.half = written = true;
+    time.afternoon = rest == "PM";
+    at += gap.size() + 2;
+    break;
+  }
+  time.length = at;
+  return written ? std::optional(time) : std::nullopt;
+}
+
+std::optional<TimeStamp> read_written_time(const WrittenTime& time) {
+  const bool day_first = time.month > 12;
+  const auto day = seconds_of_date(time.year, day_first ? time.day : time.month, day_first ? time.month : time.day);
+  const int most = time.half ? 12 : 23;
+  if (!day || time.year < 1970 || time.hour > most || time.minute > 59 || time.second > 60) return std::nullopt;
+  const int hour = (time.half ? time.hour % 12 : time.hour) + (time.afternoon ? 12 : 0);
+  return TimeStamp{*day + hour * 3600 + time.minute * 60 + time.second, time.length, true};
+}
+
 }  // namespace
 
 std::optional<TimeStamp> read_time(std::string_view s) {
+  if (const auto written = find_written_time(s)) return read_written_time(*written);
   TimeStamp out;
   std::size_t at = 0;
   double day = 0;
@@ -345,6 +393,7 @@ bool looks_like_clock(std::string_view s) {
 }
 
 bool looks_like_time(std::string_view s) {
+  if (find_written_time(s)) return true;
   if (looks_like_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, 10)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return looks_like_clock(s);
