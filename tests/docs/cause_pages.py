@@ -69,6 +69,7 @@ WORDS = {
     "settings.end_reason": "REASON", "join.newcomer": "another process",
     "settings.plan_operation": "one operation",
     "settings.plan_shape": "of one shape",
+    "settings.earlier_input": "INPUT",
     "settings.profiled_tokens": "−N",
     "settings.array_shape": "(N, M)",
     "settings.killed_worker": "KilledWorker",
