@@ -149,7 +149,7 @@ std::string name_of_memory(std::string_view name) {
   const bool host =
       std::any_of(host_words.begin(), host_words.end(), [&](auto word) { return lowered.find(word) != lowered.npos; });
   if (std::string plain = shown + " memory"; !host && is_amount(plain)) return plain;
-  return shown + (host ? " - host memory" : " - memory");  // what is before a dash is the name of a run
+  return shown + (host ? " - host RAM" : " - memory");  // what is before a dash is the name of a run
 }
 
 /// Gives the columns of sizes such names, if nothing but a time is beside them. False if there is none.
