@@ -36,7 +36,7 @@ class Tracked {
     here.begin(cursor, ref);
     here.at(origin);
     tracker_.begin_line();
-    tracker_.add(here, reading, place.step, place.time, place.stream_step);
+    tracker_.add(here, reading, 0, place.step, place.time, place.stream_step);
     tracker_.end_block();
   }
 
