@@ -105,21 +105,10 @@ void longest(const Match& m, EventSink& sink) {
 }
 
 /// "(4, 3, 640, 480)", "[8, 16, 224, 224, 3]": images or videos, with one, three or four channels in front of their
-/// sides or at the end.
+/// sides or at the end. Sides below 16 pixels are those of a feature map.
 void image_shape(const Match& m, EventSink& sink) {
-  constexpr i64 min_side = 16;  // pixels: smaller sides are those of a feature map
-  std::vector<i64> sizes;
-  for (std::string_view rest = m[1]; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    sizes.push_back(leading_integer(trimmed(rest.substr(0, comma))));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  const auto is_channels = [](i64 size) { return size == 1 || size == 3 || size == 4; };
-  const std::size_t n = sizes.size();
-  const bool first = is_channels(sizes[n - 3]), last = is_channels(sizes[n - 1]);
-  if (first == last) return;
-  const i64 a = sizes[first ? n - 2 : n - 3], b = sizes[first ? n - 1 : n - 2];
-  if (std::min(a, b) >= min_side) emit_image(m, sink, std::max(a, b));
+  const std::size_t side = m.has(1) ? 1 : 3;
+  emit_image(m, sink, std::max(leading_integer(m[side]), leading_integer(m[side + 1])));
 }
 
 void image_sides(const Match& m, EventSink& sink) {

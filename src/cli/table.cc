@@ -218,7 +218,7 @@ const std::vector<CommandSpec>& command_table() {
        {"terminal", "markdown"}},
       {"schema",
        "report|jsonl|partial|comparison|estimate|survey|survey-totals",
-       "print the JSON Schema of a report, a JSON line, a part, a comparison, an estimate or a survey",
+       "print the JSON Schema of what these commands and formats give",
        "survey is the schema of a line of oomdoctor survey --format jsonl, survey-totals that of its --format json.",
        {"help"},
        {"report", "jsonl", "partial", "comparison", "estimate", "survey", "survey-totals"},

@@ -87,10 +87,11 @@ void emit_claimed_leak(const ScanResult& scan, const Facts& facts, std::vector<N
   });
   if (claim == scan.remarks.end() || facts.is_true("run.at_risk") || facts.is_true("trend.leak")) return;
   const bool values = facts.find("trend.shape") != nullptr;
-  notes.push_back({Severity::warning,
-                   values ? "the log itself reports a leak here, but its memory values show no growth that lasts"
-                          : "the log itself reports a leak here; it has too few memory values to check that",
-                   claim->evidence});
+  notes.push_back(
+      {Severity::warning,
+       values ? "the log itself reports a leak here, but the memory values that were read show no growth that lasts"
+              : "the log itself reports a leak here; it has too few memory values to check that",
+       claim->evidence});
 }
 
 /// Notes the operator that allocates most, by the table of a profiler.

@@ -237,8 +237,9 @@ bool is_set_to_train(const ScanResult& scan) {
 
 /// The families of formats that tools print which watch a machine, its devices, containers and processes from outside.
 constexpr auto monitors = std::to_array<std::string_view>(
-    {"amd_smi", "containers", "dcgm", "free_table", "gpu_processes", "gpustat", "gputil", "host_tools", "macos_memory",
-     "mprof", "nvitop", "procfs", "prometheus", "rocm_smi", "scalars", "smi", "smi_monitor", "smi_query", "smi_table", "xpu_smi"});
+    {"amd_smi",    "containers",   "dcgm",        "free_table", "gpu_processes", "gpustat",    "gputil",
+     "host_tools", "macos_memory", "mprof",       "nvitop",     "procfs",        "prometheus", "rocm_smi",
+     "scalars",    "smi",          "smi_monitor", "smi_query",  "smi_table",     "xpu_smi"});
 
 /// True if all that oomdoctor understood in the logs is the output of monitors, and this is most of what they contain:
 /// a program's own lines may be those that it did not understand.

@@ -338,6 +338,22 @@ bool is_contradicted(const Forecast& forecast, const Series& series, const Incid
   return step < forecast.step_low || (forecast.step_high && step > *forecast.step_high);
 }
 
+/// Notes growth in a run that the verdict is not about.
+void emit_other_growth(const ScanResult& scan, Analysis& analysis) {
+  for (std::size_t i = 0; i < scan.series.size(); ++i) {
+    const Series& s = scan.series[i];
+    if (analysis.runs.follows(s) || s.kind == SeriesKind::running_maximum || s.n < min_points) continue;
+    const Trend& t = analysis.trends[i];
+    if (!t.leak || t.confidence < growth_limits::risk_confidence) continue;
+    analysis.notes.push_back({Severity::warning,
+                              fmt::format("in another run of this log, {} rose from {} to {} and did not level off",
+                                          to_string(s.metric), bytes_text(whole_number(s.first_value), s.quantum),
+                                          bytes_text(whole_number(s.last_value), s.quantum)),
+                              s.last_evidence});
+    return;
+  }
+}
+
 void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
   const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
@@ -348,6 +364,7 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
   const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.runs, analysis.trends) : std::nullopt;
   const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, analysis.runs, capacity) : std::nullopt;
+  if (incident == nullptr && !at_risk && !steep) emit_other_growth(scan, analysis);
   if (incident == nullptr) {
     const auto& risk = at_risk ? at_risk : steep;
     const std::vector<Evidence> evidence =

@@ -309,7 +309,7 @@ void ResultBuilder::add_incident(Oom oom) {
   incident.oom = std::move(oom);
   incident.evidence = here_.evidence();
   incident.origin = here_.origin();
-  if (incident.origin.pid && !incident.oom.frames.empty())
+  if (incident.oom.kind == OomKind::device && incident.origin.pid && !incident.oom.frames.empty())
     if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;
   incident.when = here.when;
   incident.run = runs_.place();

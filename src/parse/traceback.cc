@@ -61,7 +61,13 @@ std::optional<Frame> ipython_frame(std::string_view s) {
       cell ? place.size() : std::min(place.find_first_not_of("pyx", py + 1), place.size());  // Cython's are .pyx
   Frame frame;
   frame.file = std::string(place.substr(0, end));
-  if (end < place.size() && place[end] == ':') frame.line = parse_number(place.substr(end + 1));
+  std::string_view number = place.substr(end);
+  if (number.starts_with(':')) {
+    number.remove_prefix(1);
+    frame.line = parse_number(number);
+    number.remove_prefix(std::min(number.find_first_not_of("0123456789"), number.size()));
+  }
+  if (number.starts_with(": ")) return std::nullopt;  // a warning: "x.py:624: UserWarning: 12 processes in total"
   const std::string_view rest = s.substr(in + 4);
   frame.function = std::string(rest.substr(0, std::min(rest.find('('), rest.size())));
   return frame;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::size_t max_fixes = 3;         ///< in the short report
 constexpr std::size_t max_command_rows = 4;  ///< of the second and third fix; longer commands are left out
 constexpr int command_indent = 6;
+constexpr std::size_t max_scopes = 4;  ///< of one fix: with more, the log does not show which of them is the user's
 
 std::string paint_outcome(const Page& page, Outcome outcome) {
   const std::string words = outcome_words(outcome);
@@ -65,6 +66,7 @@ void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::se
   if (!fix.settings.empty() && printed.insert(fix.settings.front().text).second)
     rows = command_rows(page, fix.settings.front().text, command_indent);
   if (number > 1 && rows.size() > max_command_rows) rows.clear();
+  if (fix.settings.size() > max_scopes) rows.clear();
   const std::string details = details_text(page, fix, false);
   std::string scope;
   if (!rows.empty() && !fix.settings.front().scope.starts_with("plain ")) {
@@ -73,6 +75,8 @@ void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::se
     if (is_size && page.str().find(setting.from) != std::string::npos) setting.from.clear();  // the limit above
     scope = scope_text(setting);
   }
+  if (fix.settings.size() > max_scopes)
+    scope = fmt::format("{}, {}, …: -v", plain_line(fix.settings[0].scope), plain_line(fix.settings[1].scope));
   page.text(fmt::format(" {}. ", number), page.paint.bold(plain_line(fix.title)) +
                                               (details.empty() ? "" : ": " + details) +
                                               (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")));
