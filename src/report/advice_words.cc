@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/ascii.h"
 #include "base/bytes.h"
@@ -194,8 +195,15 @@ const ReportSeries* find_growing_series(const Report& report) {
   const auto rises = [](const ReportSeries& of) {
     return of.followed && of.trend.moves && (of.x_unit == "step" || of.x_unit == "epoch");
   };
-  auto found = std::find_if(report.series.begin(), report.series.end(), leaks);
-  if (found == report.series.end()) found = std::find_if(report.series.begin(), report.series.end(), rises);
+  const auto left = [](const ReportSeries& of) {
+    return of.trend.forecast ? of.trend.forecast->step - of.last_step.value_or(0) : HUGE_VAL;
+  };
+  const ReportSeries* first_full = nullptr;  // as in the verdict
+  for (const ReportSeries& of : report.series)
+    if (leaks(of) && (first_full == nullptr || (of.x_unit == first_full->x_unit && left(of) < left(*first_full))))
+      first_full = &of;
+  if (first_full != nullptr) return first_full;
+  const auto found = std::find_if(report.series.begin(), report.series.end(), rises);
   return found == report.series.end() ? nullptr : &*found;
 }
 
