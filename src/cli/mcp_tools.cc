@@ -184,7 +184,7 @@ ToolCommand make_tool_command(const ToolSpec& tool, const ToolArguments& given, 
   if (!given.contains("format") && !row->formats.empty()) add("format", row->formats.front());
   for (const auto& [name, values] : given) {
     if (std::any_of(row->words.begin(), row->words.end(),
-                    [&](const ToolWord& word) { return word.parameter.name == name; }))
+                    [&, &option = name](const ToolWord& word) { return word.parameter.name == option; }))
       continue;
     const OptionSpec& option = find_option(name);
     for (const std::string& value : values) {

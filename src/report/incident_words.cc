@@ -7,6 +7,7 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 
 namespace oomdoctor {
