@@ -238,7 +238,8 @@ TEST_CASE("tensors with the sizes of the parameters are gradients or states") {
   std::vector<TraceEvent>& events = file.devices.front().events;
   events.erase(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(before));
   std::map<std::string, std::int64_t> lines_of;
-  for (const ReportHolder& holder : analyse_snapshot(file).front().report.holders)
+  const std::vector<MemorySnapshot> found = analyse_snapshot(file);
+  for (const ReportHolder& holder : found.front().report.holders)
     lines_of[holder.category] = holder.at.line.value_or(0);
   CHECK(lines_of == std::map<std::string, std::int64_t>{
                         {"unrecorded", 0}, {"gradient", 0}, {"optimizer_state", 50}, {"unknown", 60}});
