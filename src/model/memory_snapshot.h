@@ -17,10 +17,7 @@ namespace oomdoctor {
 template <>
 inline constexpr auto enum_names<DrawnBlock> = names_up_to<DrawnBlock::pinner>("live", "pending", "free", "pinner");
 template <>
-inline constexpr auto enum_names<SnapshotFailure> = names_up_to<SnapshotFailure::unknown>(
-    to_string(SnapshotFailure::fragmentation), to_string(SnapshotFailure::stream_pending),
-    to_string(SnapshotFailure::private_pool), to_string(SnapshotFailure::capacity), to_string(SnapshotFailure::none),
-    to_string(SnapshotFailure::unknown));
+inline constexpr auto enum_names<SnapshotFailure> = snapshot_failure_names;
 
 /// A request that the allocator refused, as the trace records it.
 struct RefusedRequest {

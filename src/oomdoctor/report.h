@@ -354,10 +354,10 @@ enum class SnapshotFailure {
   unknown,
 };
 
+inline constexpr std::array<std::string_view, 6> snapshot_failure_names = {
+    "fragmentation", "stream_pending", "private_pool", "capacity", "none", "unknown"};
 constexpr std::string_view to_string(SnapshotFailure failure) {
-  constexpr std::array<std::string_view, 6> names = {"fragmentation", "stream_pending", "private_pool",
-                                                     "capacity",      "none",           "unknown"};
-  return names[static_cast<std::size_t>(failure)];
+  return snapshot_failure_names[static_cast<std::size_t>(failure)];
 }
 
 /// The live memory of a line of code over the trace of a snapshot, for a picture.
