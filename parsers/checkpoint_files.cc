@@ -61,7 +61,7 @@ void list(const Match& m, EventSink& sink) {
     if (!size) return false;
     if (*size < of_weights) return true;
     ++count;
-    sum += *size;
+    sum = saturated_sum(sum, *size);
     largest = std::max(largest, *size);
     return true;
   };

@@ -18,6 +18,7 @@ namespace oomdoctor::parsers::prints {
 namespace {
 
 constexpr auto inputs = std::to_array<std::string_view>({"image", "input", "batch"});
+constexpr auto others = std::to_array<std::string_view>({"mask", "attn", "attention", "logits", "weight"});
 
 /// The longer side of the images of a step, in pixels. Memory depends on the area, but logs name the sides.
 void emit_image(const Match& m, EventSink& sink, i64 longer_side) {
@@ -26,7 +27,10 @@ void emit_image(const Match& m, EventSink& sink, i64 longer_side) {
   const std::string text = lower(m.text);
   const bool named =
       std::any_of(inputs.begin(), inputs.end(), [&](std::string_view word) { return text.find(word) != text.npos; });
-  if ((!printed.step && !named) || longer_side < 1) return;
+  // "attention_mask shape (4, 1, 2048, 2048)" has the form of an image.
+  const bool other =
+      std::any_of(others.begin(), others.end(), [&](std::string_view word) { return text.find(word) != text.npos; });
+  if ((!printed.step && !named) || other || longer_side < 1) return;
   Reading r;
   r.metric = Metric::input_length;
   r.value = static_cast<double>(longer_side);
@@ -69,9 +73,7 @@ bool holds_memory(const FreeformLine& printed) { return !printed.values.empty();
 
 void emit(const Match& m, EventSink& sink) {
   const FreeformLine& printed = *m.printed;
-  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
-  if (!printed.evaluation && (printed.step || printed.epoch))
-    sink.step({whole(printed.step), whole(printed.total), printed.epoch, steps_before(printed)});
+  if (!printed.evaluation) report_step(printed, sink);
   for (const FreeformValue& v : printed.values) {
     Origin where;
     where.device = v.device;
@@ -92,7 +94,7 @@ void emit(const Match& m, EventSink& sink) {
 /// formats.
 void longest(const Match& m, EventSink& sink) {
   const FreeformLine printed = read_freeform(m.text);
-  if (printed.step && !printed.evaluation) sink.step({whole_number(*printed.step), {}, {}});
+  if (!printed.evaluation) report_step(printed, sink);
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
   Reading r;

@@ -123,9 +123,7 @@ void traced(const Match& m, EventSink& sink) {
 /// psutil.virtual_memory(), in bytes.
 void virtual_memory(const Match& m, EventSink& sink) {
   const FreeformLine printed = read_freeform(m.text);
-  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
-  if (printed.step || printed.epoch)
-    sink.step({whole(printed.step), whole(printed.total), printed.epoch, steps_before(printed)});
+  report_step(printed, sink);
   for (const auto& [metric, printed_bytes] : {std::pair(Metric::host_used, m[3]), {Metric::host_available, m[2]}}) {
     Reading r = sampled_reading(metric, leading_number(printed_bytes), 1, "bytes", "psutil");
     if (metric == Metric::host_used) r.capacity = leading_number(m[1]);

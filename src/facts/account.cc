@@ -257,8 +257,10 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.on_chip", oom.has(OomTrait::on_chip));
   const auto reserved = find_reserved(oom);
   facts.set("oom.request", oom.request, here);
-  const std::optional<Bytes> whole =
+  std::optional<Bytes> whole =
       oom.capacity || oom.kind != OomKind::device || !capacity ? oom.capacity : std::optional(Bytes{*capacity, 0});
+  // The size that a GPU's name stands for may be too small; a pool is never larger than its GPU.
+  if (whole && !oom.capacity && oom.limit && oom.limit->count > whole->count) whole = oom.limit;
   facts.set("oom.capacity", whole, here);
   facts.set("oom.free", oom.free, here);
   facts.set("oom.process", oom.process, here);

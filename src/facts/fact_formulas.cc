@@ -54,8 +54,7 @@ constexpr Formula formulas[] = {
     {"advice.activations", "allocated + request − static"},
     {"advice.activations_most",
      "allocated + request − half a byte × parameters, or the states and caches of a snapshot − arrays of data, where "
-     "they "
-     "are known"},
+     "they are known"},
     {"advice.static", "last value of tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
     {"advice.scores", "the request; for XLA, the largest buffer of its plan"},

@@ -177,8 +177,9 @@ void resolve_frameworks(const ScanResult& scan, const Incident* incident, Facts&
   if (shows_pytorch(*incident)) facts.set("framework.pytorch", Value{true});
   if (oom.framework == "tensorflow" && facts.find("framework.tensorflow") == nullptr)
     facts.set("framework.tensorflow", Value{true});
-  if (facts.find("framework.pytorch") == nullptr && scan.settings.contains("runtime"))
-    facts.set("framework.pytorch", Value{false}, {scan.settings.find("runtime")->second.evidence});
+  const auto runtime = scan.settings.find("runtime");
+  if (facts.find("framework.pytorch") == nullptr && runtime != scan.settings.end())
+    facts.set("framework.pytorch", Value{runtime->second.value == "pytorch"}, {runtime->second.evidence});
   if (oom.kind != OomKind::device || oom.framework.empty() || oom.framework.starts_with("xla")) return;
   for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
     if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});

@@ -291,10 +291,10 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     for (std::size_t i = 0; i + 1 < buckets.size(); ++i) longest_before = std::max(longest_before, buckets[i].high);
     const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
     const bool images = s.label == image_label;
-    facts.set("shape.of_images", Value{images}, both);
     facts.set("shape.varies", Value{s.max_value > 1.1 * shortest}, both);
     if (s.n < min_points || longest_before <= 0) continue;
     const double factor = images ? std::sqrt(outlier_factor) : outlier_factor;  // an area has two sides
+    facts.set("shape.of_images", Value{images}, both);
     facts.set("shape.outlier", Value{s.last_value >= factor * longest_before}, {s.last_evidence});
     facts.set("shape.outlier_value", Value{Number{s.last_value, 0}}, {s.last_evidence});
     facts.set("shape.typical_value", Value{Number{longest_before, 0}}, both);

@@ -231,7 +231,8 @@ std::optional<double> find_equal_rise(const FittedSeries& fitted) {
   if (y.size() < 3 || fitted.samples.counts_down) return std::nullopt;
   const double last = y[y.size() - 1] - y[y.size() - 2], before = y[y.size() - 2] - y[y.size() - 3];
   const double quantum = fitted.samples.points.quantum;
-  const bool equal = std::abs(last - before) <= quantum && last > clear * quantum && last > large * y.back();
+  const bool equal =
+      (last == before || std::abs(last - before) < quantum / 2) && last > clear * quantum && last > large * y.back();
   return equal ? std::optional(last) : std::nullopt;
 }
 
@@ -249,7 +250,8 @@ std::string describe_short_series(const FittedSeries& fitted) {
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   if (const auto rise = find_equal_rise(fitted))
-    return fmt::format("the last rises are equal to the last digit, {} each: the same is kept each time", size(*rise));
+    return fmt::format("the last rises are equal to the last digit, {} each, as if the same were kept each time",
+                       size_text(fitted, *rise));
   if (rises_to_mention(fitted))
     return fmt::format("{} by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        fitted.samples.counts_down ? "falls" : "rises", 100 * std::abs(last / first - 1), points.size());

@@ -353,10 +353,9 @@ void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
 
 /// Why a fix that does not help is not offered, if the log shows why; else "".
 std::string reason_against(const FixRule& rule, FixStatus status, const Facts& facts) {
-  if (status == FixStatus::in_force) return "the log shows that it is in force already";
   for (const HeldBackReason& reason : rule.held_back)
     if (reason.condition.truth(facts) == Truth::yes) return reason.because.fill_sentences(facts);
-  return "";
+  return status == FixStatus::in_force ? "the log shows that it is in force already" : "";
 }
 
 }  // namespace

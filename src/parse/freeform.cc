@@ -774,10 +774,15 @@ FreeformLine read_freeform(std::string_view line) {
   return out;
 }
 
+void report_step(const FreeformLine& printed, EventSink& sink) {
+  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
+  if (printed.step || printed.epoch)
+    sink.step({whole(printed.step), whole(printed.total), printed.epoch, steps_before(printed)});
+}
+
 void emit_step(const Match& m, EventSink& sink) {
   if (m.printed->calls) return sink.remark("run/calls", *m.printed->calls);
-  const auto whole = [](const std::optional<double>& x) { return x ? std::optional(whole_number(*x)) : std::nullopt; };
-  sink.step({whole(m.printed->step), whole(m.printed->total), m.printed->epoch, steps_before(*m.printed)});
+  report_step(*m.printed, sink);
 }
 
 namespace {

@@ -58,6 +58,8 @@ struct FreeformLine {
 /// Parses a line. Never fails: a line without step or values gives an empty result.
 FreeformLine read_freeform(std::string_view line);
 
+/// Reports the step and the epoch of the line, if it prints any.
+void report_step(const FreeformLine& printed, EventSink& sink);
 /// Reports step and epoch of Match::printed. For patterns whose lines contain only the progress of the run.
 void emit_step(const Match& m, EventSink& sink);
 
@@ -68,7 +70,6 @@ void emit_step(const Match& m, EventSink& sink);
 bool may_name_step(std::string_view block, std::size_t at);
 /// For "memory", "alloc", "peak": the same, or a unit is before it.
 bool may_name_memory(std::string_view block, std::size_t at);
-
 /// For "gpu:", "gpu=": a number with a unit, or a number and a slash must follow.
 bool may_name_pair(std::string_view block, std::size_t at);
 /// For "it/s", "s/it": a digit, "?" or a blank must be before it.

@@ -348,7 +348,7 @@ void ResultBuilder::drop_incident() {
 
 void ResultBuilder::reading(const Reading& reading, std::optional<double> step, std::optional<double> time) {
   if (!(std::abs(reading.value) <= max_value) || (step && !(std::abs(*step) <= max_step))) return count_impossible();
-  if (step) *step -= to_double(runs_.stream(here_).excess);
+  if (step) *step -= to_double(runs_.stream(here_).shift);
   if (runs_.counts_anew(here_) && series_.starts_again(here_, reading, runs_.number())) runs_.begin_counted_run(here_);
   const auto stream_step = runs_.stream(here_).step;
   const auto epoch = step || time ? std::nullopt : runs_.epoch_of(here_);

@@ -89,12 +89,13 @@ void RunTracker::time(double time) {
 
 /// A log whose first bar counts from 0 in epoch 1 numbers its epochs from 1.
 void RunTracker::number_epochs(StreamState& stream, Step& step) {
+  stream.shift = 0;
   if (!step.step || !step.total || !step.epoch) return;
   const bool is_epoch_one_at_0 = *step.step == step.before && step.before == *step.total;
   if (!std::exchange(stream.numbers_epochs, true) && is_epoch_one_at_0) stream.excess = *step.total;
-  const i64 excess = std::min(stream.excess, step.before);
-  *step.step -= excess;
-  step.before -= excess;
+  stream.shift = std::min(stream.excess, step.before);
+  *step.step -= stream.shift;
+  step.before -= stream.shift;
 }
 
 void RunTracker::step(const CurrentLine& here, const Step& printed) {
@@ -147,8 +148,9 @@ void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
   result_.progress_lines += run.changes;
   last_progress_.line = &run.last;
   if (run.advances > 0) advance(stream, here, run.advances, run.advanced);
-  stream.step = run.step - stream.excess;
-  stream.before = std::max<i64>(0, run.before - stream.excess);
+  stream.shift = std::min(stream.excess, run.before);
+  stream.step = run.step - stream.shift;
+  stream.before = run.before - stream.shift;
   result_.last_step = *stream.step;
   result_.last_before = stream.before;
 }
@@ -226,12 +228,12 @@ void RunTracker::begin_run(const CurrentLine& here) {
   for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
   progress_before_ = result_.progress_lines;
   furthest_.reset();
-  ++place_.number;
+  // Beyond the limit, runs belong to the last one that is counted.
+  if (result_.later_runs.size() < ScanLimits::runs) ++place_.number, result_.later_runs.push_back(first);
   place_.first_line = first.span.first_line;
   place_.first_step.reset();
   place_.started.reset(), place_.saved.reset(), place_.saving.reset();
   if (const auto& printed = here.ref().line.prefix.time) time(*printed);
-  if (result_.later_runs.size() < ScanLimits::runs) result_.later_runs.push_back(first);
 }
 
 }  // namespace oomdoctor

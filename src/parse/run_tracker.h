@@ -31,6 +31,7 @@ class RunTracker {
     i64 epoch_line = 0;                  ///< that printed it last
     bool numbers_epochs = false;         ///< a step of an epoch came, so `excess` is known
     i64 excess = 0;                      ///< by which the printed steps are too high: they assume another first epoch
+    i64 shift = 0;                       ///< what of it was taken off the latest step
     int run = -1;                        ///< the run that `progress` belongs to; -1: none yet
     StreamProgress* progress = nullptr;  ///< points into progress_
   };

@@ -29,6 +29,8 @@ bool may_be_name(std::string_view cell) {
 constexpr auto host_words = std::to_array<std::string_view>(
     {"pod", "container", "namespace", "instance", "node", "host", "server", "machine", "worker", "rss", "ram"});
 
+constexpr auto device_words = std::to_array<std::string_view>({"gpu", "cuda", "vram"});
+
 bool is_name_of_time(std::string_view name) {
   return name == "time" || name == "timestamp" || name == "date" || name == "datetime";
 }
@@ -128,12 +130,23 @@ bool is_size(std::string_view cell) {
   return unit.size() > 1 && unit.ends_with('B') && read_unit(unit, glued);
 }
 
+/// True for a whole word of a name, or its plural.
+bool has_word(std::string_view lowered, std::string_view word) {
+  for (std::size_t at = lowered.find(word); at != lowered.npos; at = lowered.find(word, at + 1)) {
+    std::size_t end = at + word.size();
+    if (end < lowered.size() && lowered[end] == 's') ++end;
+    const auto is_letter_at = [&](std::size_t i) { return i < lowered.size() && is_letter(lowered[i]); };
+    if ((at == 0 || !is_letter(lowered[at - 1])) && !is_letter_at(end)) return true;
+  }
+  return false;
+}
+
 /// True for words of what a dashboard also draws in bytes: it is no memory, or no memory in use.
 bool names_no_memory(std::string_view lowered) {
   static constexpr auto words = std::to_array<std::string_view>(
       {"disk", "network", "read", "write", "receive", "transmit", "swap", "volume", "file", "limit", "request", "total",
        "capacity", "free", "available", "traffic", "rx", "tx", "cache"});
-  return std::any_of(words.begin(), words.end(), [&](auto word) { return lowered.find(word) != lowered.npos; });
+  return std::any_of(words.begin(), words.end(), [&](auto word) { return has_word(lowered, word); });
 }
 
 /// A column of sizes with a name that says that they are memory; "" if they are not. The name of a dashboard's column
@@ -146,8 +159,10 @@ std::string name_of_memory(std::string_view name) {
   const auto is_amount = [](const std::string& printed) {
     return read_columns(std::vector{printed}, {}).front().role == ColumnRole::amount;
   };
-  const bool host =
-      std::any_of(host_words.begin(), host_words.end(), [&](auto word) { return lowered.find(word) != lowered.npos; });
+  const auto any_of = [&](const auto& words) {
+    return std::any_of(words.begin(), words.end(), [&](auto word) { return has_word(lowered, word); });
+  };
+  const bool host = any_of(host_words) && !any_of(device_words);
   if (std::string plain = shown + " memory"; !host && is_amount(plain)) return plain;
   return shown + (host ? " - host RAM" : " - memory");  // what is before a dash is the name of a run
 }

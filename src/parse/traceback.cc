@@ -232,6 +232,14 @@ bool is_installed_script(std::string_view file) {
   return file.substr(0, slash).ends_with("/bin") && file.find('.', slash) == file.npos;
 }
 
+/// A launcher raises its own error in its own process after another one died. Its frames say nothing of the failure.
+bool is_of_launcher(const std::vector<Frame>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const Frame& frame) {
+    return frame.code.starts_with("raise ChildFailedError(") ||
+           frame.code.starts_with("raise subprocess.CalledProcessError(");
+  });
+}
+
 }  // namespace
 
 std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from) {
@@ -274,6 +282,7 @@ std::vector<Frame> read_traceback(const Cursor& cursor) {
     if (is_paused(cursor)) std::reverse(siblings.begin(), siblings.end());
     std::move(siblings.begin(), siblings.end(), std::back_inserter(frames));
   }
+  if (is_of_launcher(frames)) frames.clear();
   return frames;
 }
 

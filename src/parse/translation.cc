@@ -73,7 +73,7 @@ constexpr auto syllables = std::to_array<Translation>({
     {"システム", "system"},
     {"시스템", "system"},
     // What is counted.
-    {"已分配", "allocated"},
+    {"已分配", "alloc"},
     {"分配", "alloc"},
     {"配置", "alloc"},
     {"割り当て済み", "allocated"},
@@ -233,6 +233,11 @@ constexpr auto beginnings = std::to_array<Translation>({
     {"memória", "memory"},
     {"asignad", "alloc"},
     {"alocad", "alloc"},
+    {"allocated", ""},  // English words stay as they are
+    {"allocating", ""},
+    {"allocation", ""},
+    {"allocator", ""},
+    {"allocate", ""},
     {"allocat", "alloc"},
     {"reservad", "cached"},
     {"riservat", "cached"},
@@ -256,6 +261,7 @@ constexpr auto beginnings = std::to_array<Translation>({
     {"modello", "model"},
     {"disco", "disk"},
     {"límite", "limit"},
+    {"limited", ""},  // English
     {"limite", "limit"},
     // Russian.
     {"видеопамят", "vram"},
@@ -318,6 +324,13 @@ bool may_be_foreign(std::string_view line) {
   });
   return script || line.find("peicher") != line.npos || line.find("emoria") != line.npos;
 }
+
+template <std::size_t n>
+constexpr bool fit(const std::array<Translation, n>& all) {
+  return std::all_of(all.begin(), all.end(), [](const Translation& t) { return t.english.size() <= t.word.size(); });
+}
+static_assert(fit(failures) && fit(syllables) && fit(beginnings) && fit(french_units),
+              "a translation takes the place of its word, so that all positions stay");
 
 class Translator {
  public:

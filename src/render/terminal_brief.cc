@@ -130,10 +130,10 @@ void add_failures(Page& page, const Report& report) {
   const bool earlier = is_about_earlier_run(report);
   if (earlier) page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
   const std::string word = earlier ? "earlier" : main.handled ? "warning" : "error";
-  const std::string label = word + cause_label(report) + ": ", clause = cause_clause(report);
+  const std::string label = word + cause_label(report) + ": ", title = incident_title(main);
   page.text("",
             (word == "error" ? page.paint.error(label) : page.paint.warning(label)) +
-                page.paint.bold(plain_line(incident_title(main) + (clause.empty() ? "" : ": " + clause))),
+                page.paint.bold(plain_line(title + cause_clause(report, title))),
             2);
   page.text(page.paint.dim(" --> "), plain_line(where_words(report, main)));
   add_request(page, main);

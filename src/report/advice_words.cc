@@ -50,6 +50,21 @@ std::string uncapitalised(std::string text) {
   return text;
 }
 
+/// Whether a title has a reason of its own ("…: the host was out of RAM"), or most words of the cause.
+bool says_already(std::string_view title, std::string_view cause) {
+  if (title.find(": ") != title.npos) return true;
+  constexpr std::size_t shortest = 3;  // bytes of a word that counts
+  const std::string in = lower(title), of = lower(cause);
+  std::size_t words = 0, known = 0;
+  for (std::size_t at = 0, end = 0; at < of.size(); at = end + 1) {
+    end = std::min(of.find(' ', at), of.size());
+    if (end - at < shortest) continue;
+    ++words;
+    known += in.find(of.substr(at, end - at)) != in.npos;
+  }
+  return 2 * known > words;
+}
+
 template <std::size_t n>
 std::string_view clamped(const std::array<std::string_view, n>& texts, int level) {
   return texts[static_cast<std::size_t>(std::clamp(level, 0, static_cast<int>(n) - 1))];
@@ -132,12 +147,13 @@ std::string caught_words(const Report& report) {
   return caught > 1 ? fmt::format("{} OOMs caught. ", caught) : "";
 }
 
-std::string cause_clause(const Report& report) {
+std::string cause_clause(const Report& report, std::string_view title) {
   const Verdict& verdict = report.verdict;
   if (verdict.cause.empty() || is_nothing_to_fix(report)) return {};
-  if (verdict.cause == "undetermined" || report.causes.empty()) return "cause unclear";
-  return fmt::format("{} ({})", uncapitalised(short_cause_name(report.causes.front())),
-                     percent_text(verdict.confidence));
+  if (verdict.cause == "undetermined" || report.causes.empty()) return ": cause unclear";
+  const std::string name = short_cause_name(report.causes.front());
+  const std::string sure = fmt::format(" ({})", percent_text(verdict.confidence));
+  return says_already(title, name) ? sure : ": " + uncapitalised(name) + sure;
 }
 
 std::vector<const ReportCause*> candidate_causes(const Report& report) {

@@ -31,9 +31,9 @@ bool is_nothing_to_fix(const Report& report);
 std::string short_cause_name(const ReportCause& cause);
 /// "3 OOMs caught. " before a conclusion about several failures that the program caught; else "".
 std::string caught_words(const Report& report);
-/// The verdict's cause within a sentence, with its confidence: "memory leak (95%)", "cause unclear"; "" without a
-/// cause.
-std::string cause_clause(const Report& report);
+/// The verdict's cause behind the title of its failure, with its confidence: ": memory leak (95%)", ": cause unclear";
+/// " (99%)" if the title says it already; "" without a cause.
+std::string cause_clause(const Report& report, std::string_view title);
 /// The causes to name while the cause is unclear, the most probable first: at most two, and none that is
 /// improbable.
 std::vector<const ReportCause*> candidate_causes(const Report& report);

@@ -103,7 +103,9 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
   const std::string size = of.unit == "%" ? value_text(of, whole) : bytes_text(*of.trend.capacity_bytes);
   // Of host RAM that is not in use, a part is neither free nor available, and another is cache that is both.
   const std::string left = value_text(of, whole - of.max_value) + (of.unit == "%" ? "" : " of " + size);
-  return fmt::format("{} was {:.0f}% full at its peak{}{}: {} {}", what, std::floor(100 * of.max_value / whole),
+  // Only a full one is 100% full.
+  const double full = of.max_value < whole ? std::min(99.0, std::round(100 * of.max_value / whole)) : 100;
+  return fmt::format("{} was {:.0f}% full at its peak{}{}: {} {}", what, full,
                      of.metric == "reserved" ? " (reserved)" : "", when.empty() ? "" : ", " + when, left,
                      host ? "not in use" : "free");
 }

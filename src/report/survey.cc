@@ -270,7 +270,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   job.cause_title = report.verdict.cause_title;
   job.confidence = report.verdict.confidence;
   job.headline = report.verdict.headline;
-  job.step = scan.last_step;
+  if (scan.last_step) job.step = *scan.last_step - scan.last_before;  // as printed, as that of a failure
   job.ended_at = valid_date(scan.period.last);
   for (const ReportFix& fix : report.fixes) job.fixes.push_back({fix.id, fix.title, fix.diagnostic});
   if (!job.cause.empty()) job.fingerprint = find_fingerprint(report);

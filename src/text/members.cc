@@ -27,18 +27,17 @@ constexpr std::string_view without_end = "the archive unpacks to more than logs 
 /// The names of members in UTF-8, whatever the locale of the program: libarchive converts them to that of the thread.
 class Utf8Locale {
  public:
-  Utf8Locale() : locale_(::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {
-    if (locale_ != nullptr) before_ = ::uselocale(locale_);
+  Utf8Locale() {
+    static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+    if (utf8 != nullptr) before_ = ::uselocale(utf8);
   }
   Utf8Locale(const Utf8Locale&) = delete;
   ~Utf8Locale() {
-    if (locale_ == nullptr) return;
-    ::uselocale(before_);
-    ::freelocale(locale_);
+    if (before_ != nullptr) ::uselocale(before_);
   }
 
  private:
-  locale_t locale_, before_ = nullptr;
+  locale_t before_ = nullptr;
 };
 
 /// A name as a path below the archive. What would lead out of a folder means nothing here, and misleads a reader.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -218,6 +219,55 @@ TEST_CASE("a failure and a new header between the rows of a table are found", "[
   CHECK(found.series[0].max_value == 41000.0 * MiB);
   CHECK(found.series[0].min_value == 41000.0 * MiB);
   CHECK(found.inputs[0].lines == 1503);
+}
+
+TEST_CASE("only steps that are continued over epochs are renumbered", "[scanner]") {
+  const ScanResult found = scan_text(
+      "Epoch 1:   0%|          | 0/100 [00:00<?, ?it/s, mem=5.0 GB]\n"
+      "Epoch 1:  50%|#####     | 50/100 [00:10<00:10,  5.0it/s, mem=5.0 GB]\n"
+      "step 5 gpu mem 8.00 GB\nstep 6 gpu mem 8.00 GB\n");
+  for (const Series& series : found.series) {
+    CAPTURE(series.label);
+    CHECK(series.first_x >= 0);
+  }
+}
+
+TEST_CASE("what is no image of a step is none", "[scanner]") {
+  const auto images = [](const std::string& line) {
+    const ScanResult found = scan_text(line + "\n");
+    return std::count_if(found.series.begin(), found.series.end(),
+                         [](const Series& s) { return s.metric == Metric::input_length; });
+  };
+  CHECK(images("step 40 image batch shape (4, 3, 640, 480)") == 1);
+  CHECK(images("step 40 attention_mask shape (4, 1, 2048, 2048)") == 0);
+}
+
+TEST_CASE("a leak is claimed only where the log claims one", "[scanner]") {
+  const auto claims = [](const std::string& line) {
+    const ScanResult found = scan_text(line + "\n");
+    return std::any_of(found.remarks.begin(), found.remarks.end(), [](const Event& event) {
+      const auto* remark = std::get_if<Remark>(&event.what);
+      return remark != nullptr && remark->id == "text/leak_claimed";
+    });
+  };
+  CHECK(claims("VRAM delta: +38.1MB   Leak detected!"));
+  for (const char* line : {"leak detected: False", "No CUDA leak detected", "memory leak present: 0"}) {
+    CAPTURE(line);
+    CHECK_FALSE(claims(line));
+  }
+}
+
+TEST_CASE("the columns of a dashboard are host RAM by whole words only", "[scanner]") {
+  const auto metric_of = [](const std::string& name) {
+    std::string text = "\"Time\",\"" + name + "\"\n";
+    for (int i = 0; i < 12; ++i) text += fmt::format("2025-03-01 10:{:02}:00,{}.50 GiB\n", i, 4 + i % 2);
+    const ScanResult found = scan_text(text);
+    return found.series.empty() ? std::string("none") : std::string(to_string(found.series.front().metric));
+  };
+  CHECK(metric_of("worker-3") == to_string(Metric::host_used));
+  CHECK(metric_of("framebuffer") != to_string(Metric::host_used));
+  CHECK(metric_of("threads-model") != "none");
+  CHECK(metric_of("disk read") == "none");
 }
 
 TEST_CASE("each source has its own line numbers", "[scanner]") {
