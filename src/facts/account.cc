@@ -259,7 +259,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   facts.set("oom.request", oom.request, here);
   std::optional<Bytes> whole =
       oom.capacity || oom.kind != OomKind::device || !capacity ? oom.capacity : std::optional(Bytes{*capacity, 0});
-  // The size that a GPU's name stands for may be too small; a pool is never larger than its GPU.
+  // A GPU may be larger than its name says; a pool is never larger than its GPU.
   if (whole && !oom.capacity && oom.limit && oom.limit->count > whole->count) whole = oom.limit;
   facts.set("oom.capacity", whole, here);
   facts.set("oom.free", oom.free, here);
