@@ -53,11 +53,13 @@ void add_fact(Document& page, std::string_view name, const std::string& value) {
   if (!value.empty()) page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, html_inline(value));
 }
 
-/// The page may not load, send or embed anything, and may use only this script, if any, and this style sheet.
+/// The page may not load, send or embed anything, and may use only this script, if any, and this style sheet. A script
+/// may draw a picture of its own: blob: never leaves the page.
 std::string policy(const PageAssets& assets) {
   const std::string script = assets.script.hash.empty() ? "none" : std::string(assets.script.hash);
-  return fmt::format("default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'", script,
-                     assets.style.hash);
+  const std::string_view pictures = assets.script.hash.empty() ? "" : " img-src blob:;";
+  return fmt::format("default-src 'none'; script-src '{}'; style-src '{}';{} base-uri 'none'; form-action 'none'",
+                     script, assets.style.hash, pictures);
 }
 
 }  // namespace
@@ -120,15 +122,18 @@ void add_section(Document& page, const Section& of) {
   if (!of.body.empty()) page.add("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", of.id, of.title, of.body);
 }
 
-/// Verdict and first fix, next to the best picture of the failure: memory over the run, else the memory breakdown, else
-/// the failing line. Empties the section that it shows, so that it does not appear twice.
+/// Verdict and first fix, next to the best pictures of the failure: memory over the run and where it was, else the
+/// failing line. Empties the section that it shows, so that it does not appear twice.
 void add_first_view(Document& page, const Content& content, std::initializer_list<Section*> sections) {
   page.add("<div class=\"first-view\">\n<section id=\"verdict\" class=\"{}\">\n", html::tone(content.report));
   html::add_verdict(page, content);
   html::add_first_fix(page, content);
   page.add("</section>\n");
   if (!content.plots.empty()) {
+    page.add("<div>\n");
     html::add_chart(page, content.plots.front());
+    html::add_account_bar(page, content);
+    page.add("</div>\n");
   } else {
     for (Section* candidate : sections)
       if (!candidate->body.empty()) {
@@ -149,7 +154,10 @@ void add_navigation(Document& page, const std::vector<const Section*>& sections)
 
 void add_body(Document& page, const Content& content) {
   Section fixes = section("fixes", "Fixes", content, html::add_fixes);
-  Section account = section("account", "Where the memory was", content, html::add_account);
+  const auto add_bar_unless_above = [](Document& out, const Content& of) {
+    if (of.plots.empty()) html::add_account_bar(out, of);
+  };
+  Section account = section("account", "Where the memory was", content, add_bar_unless_above, html::add_account_table);
   Section snapshot = section("snapshot", "Allocator snapshot", content, html::add_snapshots);
   Section memory = section("memory", "Memory over the run", content, html::add_series);
   Section evidence = section("evidence", "Evidence", content, html::add_failures, html::add_reasons);

@@ -7,6 +7,8 @@
 #include "render/html_sections.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
+#include "report/incident_words.h"
+#include "report/series_words.h"
 #include "report/words.h"
 
 namespace oomdoctor::html {
@@ -18,8 +20,12 @@ void add_all_clear(Document& page, const Report& report) {
   const auto lines = plural(report.coverage.lines, "line", "lines");
   page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n",
            outcome_words(Outcome::no_oom), lines);
+  const auto series = sort_series(report);
   if (const std::string growing = growing_series_words(report); !growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));
+  else if (!series.empty() && !is_single(*series.front()))
+    page.add("<p>{}: {}.</p>\n", html_inline(capitalised(series_title(report, *series.front()))),
+             html_inline(trend_words(*series.front())));
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(performed_checks_words(report)));
 }
 
@@ -43,6 +49,16 @@ void add_why(Document& page, const Content& content) {
   if (!has_cause(report.verdict) || report.causes.empty() || report.causes.front().because.empty()) return;
   const Reason& reason = report.causes.front().because.front();
   page.add("<p>{}</p>\n", cited(capitalised(reason.text), content.citations.links(reason.locations, 4)));
+}
+
+/// Whose memory ran out, how much was requested, and how much was free. The head of the page has the time.
+void add_moment(Document& page, const Report& report, const std::string& title) {
+  const ReportIncident* of = verdict_incident(report);
+  if (of == nullptr) return;
+  std::vector<std::string> parts;
+  if (const std::string who = incident_circumstances(*of); !who.empty()) parts.push_back(who);
+  if (!of->numbers.empty() && title.find(of->numbers) == title.npos) parts.push_back(of->numbers);
+  if (!parts.empty()) page.add("<p class=\"muted\">{}</p>\n", html_inline(fmt::format("{}", fmt::join(parts, " · "))));
 }
 
 /// The number and the title, and the columns: savings and cost. A probability belongs to a cause, not to a fix.
@@ -122,6 +138,7 @@ void add_verdict(Document& page, const Content& content) {
            probability.empty() ? "" : " <span>cause: " + probability + "</span>", with_code(title));
   if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())
     page.add("<p>{}</p>\n", with_code(rest));
+  add_moment(page, report, title + rest_of_headline(verdict, title));
   add_why(page, content);
   if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
     page.add(

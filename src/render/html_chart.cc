@@ -14,10 +14,10 @@
 namespace oomdoctor::html {
 namespace {
 
-// Colours that people with colour vision deficiency can distinguish (Okabe and Ito 2008). Red is reserved for limits
-// and failures.
-constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#e69f00", "#009e73",
-                                                                 "#cc79a7", "#56b4e9", "#8c6d46"};
+// The hues that people with colour vision deficiency can distinguish (Okabe and Ito 2008), with a contrast of 3:1 on
+// white. Red is reserved for limits and failures.
+constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#bf7a00", "#009068",
+                                                                 "#c0609a", "#2f8fc9", "#8c6d46"};
 // The same hues, dark enough for text on white.
 constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95", "#8a5a00", "#00694d",
                                                                       "#9a3b70", "#1a6a99", "#6e5433"};
@@ -315,10 +315,12 @@ std::string svg_chart(const Plot& plot) {
           width, height, html_inline(plot.title + " over the run"), svg_font, grey);
   out.add(R"(data-left="{:.10g}" data-right="{:.10g}" data-bottom="{:.7g}" data-top="{:.7g}" )", plot.left, plot.right,
           plot.bottom, plot.top);
-  out.add(R"(data-unit="{}" data-x-unit="{}" data-margins="{:.0f} {:.0f} {:.0f} {:.0f}">)", plot.unit,
-          html_inline(plot.x_unit), margin_top, margin_right, margin_bottom, min_margin);
+  out.add(R"(data-unit="{}" data-x-unit="{}" data-margins="{:.0f} {:.0f} {:.0f} {:.0f}"{}>)", plot.unit,
+          html_inline(plot.x_unit), margin_top, margin_right, margin_bottom, min_margin,
+          plot.capacity ? fmt::format(R"( data-capacity="{:.7g}")", *plot.capacity) : "");
   add_ticks(out, at);
-  out.add("{}{}", svg_text(0, 14, plot.y_name, Anchor::start, R"(class="title")"),
+  const std::string from_zero = plot.bottom > 0 ? "; the axis does not begin at 0" : "";
+  out.add("{}{}", svg_text(0, 14, plot.y_name + from_zero, Anchor::start, R"(class="title y-title")"),
           svg_text(at.right, height - 6, plot.x_name, Anchor::end, R"(class="title x-title")"));
   add_area(out, at);
   add_names(out, at);

@@ -26,7 +26,6 @@ bool is_in(const std::vector<const Location*>& all, const Location& at) {
 bool is_before(const Location& a, const Location& b) { return a.path != b.path ? a.path < b.path : a.line < b.line; }
 
 constexpr std::size_t max_shown_failures = 8;
-constexpr std::size_t inputs_listed = 64;
 
 /// The cited line, cut around the important part. Carets appear under it if the window is wide enough.
 void add_excerpt(Document& page, const Content& content, const ReportIncident& of) {
@@ -111,23 +110,23 @@ void add_cited_lines(Document& page, const Content& content) {
   page.add("</div>\n");
 }
 
+void add_input_row(Document& page, const ReportInput& input) {
+  std::string kind = input.kind + (input.compression.empty() ? "" : ", " + input.compression);
+  if (input.truncated) kind += ", cut off at its end";
+  page.add("<tr><th scope=\"row\">{}</th><td data-title=\"kind\">{}</td>",
+           html_inline(input.path == "-" ? "standard input" : input.path), html_inline(kind));
+  page.add("<td class=\"n\" data-title=\"lines\">{}</td><td class=\"n\" data-title=\"size\">{}</td></tr>\n",
+           count_text(input.lines), bytes_text(input.bytes));
+}
+
 void add_input_table(Document& page, const Report& report) {
-  page.add(
-      "<table class=\"stacked\">\n<thead><tr><th>file</th><th>kind</th><th class=\"n\">lines</th><th "
-      "class=\"n\">size</th></tr></thead>\n<tbody>\n");
-  for (std::size_t i = 0; i < std::min(report.inputs.size(), inputs_listed); ++i) {
-    const ReportInput& input = report.inputs[i];
-    std::string kind = input.kind + (input.compression.empty() ? "" : ", " + input.compression);
-    if (input.truncated) kind += ", cut off at its end";
-    page.add("<tr><th scope=\"row\">{}</th><td data-title=\"kind\">{}</td>",
-             html_inline(input.path == "-" ? "standard input" : input.path), html_inline(kind));
-    page.add("<td class=\"n\" data-title=\"lines\">{}</td><td class=\"n\" data-title=\"size\">{}</td></tr>\n",
-             count_text(input.lines), bytes_text(input.bytes));
-  }
-  page.add("</tbody>\n</table>\n");
-  if (report.inputs.size() > inputs_listed)
-    page.add("<p class=\"muted\">And {} more.</p>\n",
-             plural(static_cast<std::int64_t>(report.inputs.size() - inputs_listed), "file", "files"));
+  add_folded(page, report.inputs.size(), rows_shown, [&](std::size_t from, std::size_t to) {
+    page.add(
+        "<table class=\"stacked\">\n<thead><tr><th>file</th><th>kind</th><th class=\"n\">lines</th><th "
+        "class=\"n\">size</th></tr></thead>\n<tbody>\n");
+    for (std::size_t i = from; i < to; ++i) add_input_row(page, report.inputs[i]);
+    page.add("</tbody>\n</table>\n");
+  });
 }
 
 /// For example "torch_oom 1, progress 1,270".

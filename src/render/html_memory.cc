@@ -149,24 +149,7 @@ const ReportIncident* incident_with_account(const Report& report) {
   return of != nullptr && of->account->capacity_bytes > 0 ? of : nullptr;
 }
 
-constexpr std::size_t rows_shown = 8;    ///< of a long table; the others unfold
-constexpr std::size_t max_rows = 256;    ///< only the JSON report has the rest
 constexpr std::size_t tiles_shown = 12;  ///< of many ranks; the others unfold
-
-/// Shows `shown` rows and folds the others ("12 more"). Beyond the limit, refers to the JSON report. A few rows more
-/// than `shown` are not worth a fold.
-void add_folded(Document& page, std::size_t all, std::size_t shown, auto add_range) {
-  const std::size_t written = std::min(all, max_rows), open = written <= shown + shown / 2 ? written : shown;
-  add_range(0, open);
-  if (written > open) {
-    page.add("<details><summary>{} more</summary>\n", written - open);
-    add_range(open, written);
-    page.add("</details>\n");
-  }
-  if (all > written)
-    page.add("<p class=\"muted\">{} more are in the JSON report.</p>\n",
-             count_text(static_cast<std::int64_t>(all - written)));
-}
 
 /// A series title that is short enough for a row.
 std::string short_title(const Report& report, const ReportSeries& of) {
@@ -294,15 +277,22 @@ void add_tiles(Document& page, const Content& content) {
 
 }  // namespace
 
-void add_account(Document& page, const Content& content) {
+void add_account_bar(Document& page, const Content& content) {
   const ReportIncident* of = incident_with_account(content.report);
   if (of == nullptr) return;
   const SharesText text = shares_text(*of->account);
-  const std::vector<BreakdownPart> parts = make_parts(*of->account, text);
   page.add("<figure class=\"account\">\n<figcaption>{}</figcaption>\n", html_inline(account_title(*of)));
-  add_bar(page, *of, parts, text.unit);
-  add_table(page, parts, text);
+  add_bar(page, *of, make_parts(*of->account, text), text.unit);
   page.add("</figure>\n");
+}
+
+void add_account_table(Document& page, const Content& content) {
+  const ReportIncident* of = incident_with_account(content.report);
+  if (of == nullptr) return;
+  const SharesText text = shares_text(*of->account);
+  page.add("<div class=\"account\">\n");
+  add_table(page, make_parts(*of->account, text), text);
+  page.add("</div>\n");
 }
 
 void add_chart(Document& page, const Plot& plot) {

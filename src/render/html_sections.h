@@ -2,6 +2,7 @@
 // sections.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "render/document.h"
 #include "render/html.h"
 #include "render/plot.h"
+#include "report/words.h"
 
 namespace oomdoctor::html {
 
@@ -56,12 +58,31 @@ std::string cited(const std::string& text, const std::string& links);
 /// A command or a line of code under a heading with its place. page.js adds a copy button.
 void add_command(Document& page, const std::string& place, const std::string& text);
 
+inline constexpr std::size_t rows_shown = 8;  ///< of a long table; the others unfold
+inline constexpr std::size_t max_rows = 256;  ///< only the JSON report has the rest
+
+/// Shows `shown` rows and folds the others ("12 more"). Beyond the limit, refers to the JSON report. A few rows more
+/// than `shown` are not worth a fold.
+void add_folded(Document& page, std::size_t all, std::size_t shown, auto add_range) {
+  const std::size_t written = std::min(all, max_rows), open = written <= shown + shown / 2 ? written : shown;
+  add_range(0, open);
+  if (written > open) {
+    page.add("<details><summary>{} more</summary>\n", written - open);
+    add_range(open, written);
+    page.add("</details>\n");
+  }
+  if (all > written)
+    page.add("<p class=\"muted\">{} more are in the JSON report.</p>\n",
+             count_text(static_cast<std::int64_t>(all - written)));
+}
+
 void add_facts(Document& page, const Content& content);  ///< log, host, GPU, framework, version
 std::string_view tone(const Report& report);             ///< class of the verdict: "bad", "warn" or "good"
 void add_verdict(Document& page, const Content& content);
 void add_first_fix(Document& page, const Content& content);
-void add_fixes(Document& page, const Content& content);      ///< all but the first fix, what won't help, open questions
-void add_account(Document& page, const Content& content);    ///< where the memory was
+void add_fixes(Document& page, const Content& content);  ///< all but the first fix, what won't help, open questions
+void add_account_bar(Document& page, const Content& content);  ///< where the memory was, drawn to scale
+void add_account_table(Document& page, const Content& content);
 void add_snapshots(Document& page, const Content& content);  ///< what they show
 /// Pictures of a snapshot; nothing if it has none.
 void add_memory_map(Document& page, const ReportSnapshot& of);

@@ -265,7 +265,7 @@ class Drawing {
     if (measures_free_memory(main_) || !may_belong(main_, incident) || (incident->handled && !incident->step)) return;
     const auto& points = plot_.lines.back().points;
     double x = points.back().x;
-    if (main_.x_unit == "step" && incident->step) x = static_cast<double>(*incident->step);
+    if (main_.x_unit == "step" && incident->step) x = static_cast<double>(incident->run_step.value_or(*incident->step));
     const auto after = std::find_if(points.begin(), points.end(), [&](const ReportPoint& p) { return p.x > x; });
     const double from = (after == points.begin() ? after : after - 1)->y;
     const double size = static_cast<double>(*incident->requested_bytes) / unit_.size;

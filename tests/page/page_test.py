@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+from xml.etree import ElementTree
 
 from browser import Browser
 
@@ -444,9 +446,9 @@ class Charts(InABrowser):
         self.assertEqual(self.window(), whole)
         self.page.drag(self.at(0.2), self.at(0.4))
         self.page.evaluate("document.querySelector('.chart').focus()")
-        for key in ("ArrowRight", "Escape"):
+        for key, shift in (("ArrowRight", 8), ("Escape", 0)):
             before = self.window()
-            self.page.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+            self.page.call("Input.dispatchKeyEvent", type="keyDown", key=key, modifiers=shift)
             self.assertNotEqual(self.window(), before)
         self.assertEqual(self.window(), whole)
 
@@ -462,10 +464,65 @@ class Charts(InABrowser):
             self.page.drag(self.at(0.1), self.at(0.9), modifiers=shift)
         self.assertEqual(self.window()[0], 0)  # not beyond the run
 
-    def test_a_click_zooms_nowhere(self):
+    def test_a_click_zooms_nowhere_and_shows_the_values(self):
         whole = self.window()
         self.page.click(*self.at(0.5))
         self.assertEqual(self.window(), whole)
+        self.assertIn("allocated: ", self.page.evaluate("document.querySelector('.tip').textContent"))
+
+    def test_arrow_keys_walk_from_value_to_value(self):
+        self.page.evaluate("document.querySelector('.chart').focus()")
+
+        def step_after(key):
+            self.page.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+            return self.page.evaluate("document.querySelector('.tip p').textContent")
+        self.assertEqual([step_after(key) for key in ("ArrowLeft", "ArrowLeft", "ArrowRight", "Home", "ArrowLeft")],
+                         ["step 1240", "step 1230", "step 1240", "step 10", "step 10"])
+
+    def test_a_name_hides_and_shows_its_line(self):
+        shown = "[...document.querySelectorAll('.line')].filter(e => getComputedStyle(e).display !== 'none').length"
+        name = "document.querySelector('[data-line=\"0\"]')"
+        self.assertEqual(self.page.evaluate(shown), 2)
+        for expected in (1, 2):
+            self.page.evaluate(f"{name}.focus()")
+            self.page.call("Input.dispatchKeyEvent", type="keyDown", key="Enter")
+            self.assertEqual(self.page.evaluate(shown), expected)
+            self.assertEqual(self.page.evaluate(f"{name}.getAttribute('aria-pressed')"), str(expected == 2).lower())
+
+    def test_values_are_shown_as_a_share_of_the_capacity(self):
+        ticks = "[...document.querySelectorAll('.ticks text')].map(e => e.textContent)"
+        self.assertNotIn("100", self.page.evaluate(ticks))
+        self.page.evaluate("[...document.querySelectorAll('.chart-tools button')]"
+                           ".find(e => e.textContent === '% of capacity').click()")
+        self.assertIn("100", self.page.evaluate(ticks))
+        self.assertEqual(self.page.evaluate("document.querySelector('.y-title').textContent"), "% of the capacity")
+        self.page.click(*self.at(0.999))
+        self.assertIn("allocated: 77.2 GiB, 97.5% (line 156)",
+                      self.page.evaluate("document.querySelector('.tip').textContent"))
+
+    def test_the_chart_is_saved_as_a_table_and_as_pictures(self):
+        self.page.evaluate("window.saved = {}; HTMLAnchorElement.prototype.click = function () {"
+                           " fetchless(this.download, this.href); };"
+                           "const blobs = {}, make = URL.createObjectURL;"
+                           "URL.createObjectURL = (blob) => { const a = make(blob); blobs[a] = blob; return a; };"
+                           "window.fetchless = async (name, a) => { window.saved[name] = [blobs[a].size,"
+                           " blobs[a].type.startsWith('image/png') ? '' : await blobs[a].text()]; };")
+        for name in ("CSV", "SVG", "PNG"):
+            self.page.evaluate("[...document.querySelectorAll('.chart-tools button')]"
+                               f".find(e => e.textContent === '{name}').click()")
+        for _ in range(100):
+            if self.page.evaluate("Object.keys(window.saved).length") == 3:
+                break
+            time.sleep(0.1)
+        table = self.page.evaluate("window.saved['chart.csv'][1]").splitlines()
+        self.assertEqual(table[0], '"step","reserved (GiB)","allocated (GiB)"')
+        self.assertEqual(len(table), 1 + 124)
+        self.assertEqual(table[-1].split(",")[2], "77.2")
+        drawn = ElementTree.fromstring(self.page.evaluate("window.saved['chart.svg'][1]"))
+        self.assertEqual(drawn.tag, "{http://www.w3.org/2000/svg}svg")
+        self.assertGreater(self.page.evaluate("window.saved['chart.png'][0]"), 5000)
+        self.assertEqual(self.page.complaints(), [])
+        self.assertEqual([r for r in self.page.requests()[1:] if not r.startswith("blob:")], [])  # of the page itself
 
     def test_the_refused_request_is_on_top_of_the_last_value(self):
         d = self.page.evaluate("document.querySelector('.request').getAttribute('d')")

@@ -96,6 +96,14 @@
     return points.slice(Math.max(0, from - 1), behind < 0 ? undefined : behind + 1).map(([, y]) => y);
   }
 
+  function save(name, blob) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  }
+
   function setAll(element, attributes) {
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   }
@@ -109,8 +117,12 @@
       this.full = { left: +data.left, right: +data.right, bottom: +data.bottom, top: +data.top };
       this.margins = data.margins.split(" ").map(Number);
       this.wholeSteps = data.xUnit !== "second";
+      this.capacity = +data.capacity || 0;  // in the unit of the values; 0 if it is unknown
+      this.asShare = false;                 // values as % of the capacity
       this.lines = [...this.plot.querySelectorAll(".line")].map((path) => ({
         ...path.dataset,
+        path,
+        shown: true,
         points: path.getAttribute("d").slice(1).split("L").map((pair) => {
           const [x, y] = pair.split(" ").map(Number);
           return [x + this.full.left, y];
@@ -118,7 +130,9 @@
       }));
       this.failures = [...this.plot.querySelectorAll(".failure")].map((path) => (
         { x: parseFloat(path.getAttribute("d").slice(1)) + this.full.left, place: path.dataset.place }));
+      this.yTitle = this.plot.querySelector(".y-title").textContent.split(";")[0];
       this.addTools();
+      this.addSwitches();
       this.listen();
       figure.classList.add("live");
       this.window = { ...this.full };
@@ -129,9 +143,17 @@
     addTools() {
       const tools = document.createElement("div"), hint = document.createElement("span");
       tools.className = "chart-tools";
-      hint.textContent = "Drag to zoom, Shift-drag to pan";
+      hint.textContent = "Drag to zoom, Shift-drag to pan, arrow keys to read values";
       this.reset = button("Reset zoom", () => this.show(this.full.left, this.full.right));
       tools.append(hint, this.reset);
+      if (this.capacity > 0 && this.plot.dataset.unit !== "%")
+        tools.append(button("% of capacity", (element) => {
+          this.asShare = !this.asShare;
+          element.textContent = this.asShare ? this.plot.dataset.unit : "% of capacity";
+          this.draw();
+        }));
+      tools.append(button("PNG", () => this.savePicture()), button("SVG", () => save("chart.svg", this.picture())),
+                   button("CSV", () => save("chart.csv", new Blob([this.table()], { type: "text/csv" }))));
       this.tip = document.createElement("div");
       this.tip.className = "tip";
       this.tip.hidden = true;
@@ -140,6 +162,71 @@
       this.cursor = svg("path", { class: "cursor", visibility: "hidden" });
       this.selection = svg("rect", { class: "selection", visibility: "hidden" });
       this.plot.append(this.cursor, this.selection);
+    }
+
+    // The name at the end of a line hides and shows it.
+    addSwitches() {
+      for (const label of this.plot.querySelectorAll("[data-line]")) {
+        const line = this.lines[label.dataset.line];
+        if (!line || this.lines.length < 2) continue;
+        this.plot.setAttribute("role", "group");  // a picture has nothing to press
+        setAll(label, { role: "button", tabindex: 0, "aria-pressed": true, "aria-label": `show ${line.name}` });
+        const flip = (event) => {
+          line.shown = !line.shown;
+          label.setAttribute("aria-pressed", line.shown);
+          line.path.classList.toggle("off", !line.shown);
+          this.show(this.window.left, this.window.right);
+          event.preventDefault();
+          event.stopPropagation();
+        };
+        label.addEventListener("pointerdown", flip);
+        label.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") flip(event); });
+      }
+    }
+
+    shownLines() { return this.lines.filter(({ shown }) => shown); }
+
+    // --- Files
+
+    // The chart as it is on the screen; its colours are those that the style sheet gives it.
+    picture() {
+      const copy = this.plot.cloneNode(true), { width, height } = this.plot.viewBox.baseVal;
+      const originals = [this.plot, ...this.plot.querySelectorAll("*")];
+      for (const [i, element] of [copy, ...copy.querySelectorAll("*")].entries()) {
+        const style = getComputedStyle(originals[i]);
+        for (const name of ["fill", "stroke", "display", "visibility", "font-family", "font-size", "stroke-dasharray"])
+          element.setAttribute(name, style.getPropertyValue(name));
+        for (const name of ["class", "role", "tabindex", "aria-pressed", "aria-label"]) element.removeAttribute(name);
+      }
+      setAll(copy, { xmlns: "http://www.w3.org/2000/svg", width, height });
+      const paper = svg("rect", { width: "100%", height: "100%",
+                                  fill: getComputedStyle(document.body).backgroundColor });
+      copy.prepend(paper);
+      return new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" });
+    }
+
+    savePicture() {
+      const { width, height } = this.plot.viewBox.baseVal, scale = 2, image = new Image();
+      const address = URL.createObjectURL(this.picture());
+      image.onload = () => {
+        const canvas = document.createElement("canvas");
+        canvas.width = scale * width;
+        canvas.height = scale * height;
+        canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+        URL.revokeObjectURL(address);
+        canvas.toBlob((blob) => save("chart.png", blob));
+      };
+      image.src = address;
+    }
+
+    // One row per step, one column per line. A name that a spreadsheet would take for a formula is quoted.
+    table() {
+      const steps = [...new Set(this.lines.flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b);
+      const values = this.lines.map(({ points }) => new Map(points));
+      const quoted = (text) => `"${text.replace(/^[=+@-]/, "'$&").replaceAll('"', '""')}"`;
+      const head = [this.plot.dataset.xUnit, ...this.lines.map(({ name }) => `${name} (${this.plot.dataset.unit})`)];
+      return [head.map(quoted), ...steps.map((step) => [step, ...values.map((of) => of.get(step) ?? "")])]
+        .map((row) => row.join(",") + "\r\n").join("");
     }
 
     // --- From values to places and back
@@ -166,7 +253,7 @@
       const whole = this.full.right - this.full.left, width = clamp(right - left, 1e-4 * whole, whole);
       left = clamp(left, this.full.left, this.full.right - width);
       this.window = { ...this.full, left, right: left + width };
-      const values = this.isZoomed() ? this.lines.flatMap(({ points }) => valuesIn(points, left, left + width)) : [];
+      const values = this.isZoomed() ? this.shownLines().flatMap(({ points }) => valuesIn(points, left, left + width)) : [];
       if (values.length > 0) {
         const low = Math.min(...values), high = Math.max(...values);
         const pad = Math.max(0.1 * (high - low), 1e-3 * Math.abs(high));
@@ -182,24 +269,27 @@
       const [top, right, bottom, left] = this.margins, full = this.figure.clientWidth;
       if (full === 0) return;
       const tall = clamp(Math.round(full * 0.6), 280, 480), { window: seen } = this;
-      const rows = ticks(seen.bottom, seen.top, Math.max(3, tall / 60), 0);
-      const widest = Math.max(...rows.map((row) => number(row).length));
+      const unit = this.asShare ? this.capacity / 100 : 1;
+      const rows = ticks(seen.bottom / unit, seen.top / unit, Math.max(3, tall / 60), 0).map((row) => row * unit);
+      const widest = Math.max(...rows.map((row) => number(row / unit).length));
       this.box = { left: Math.max(left, 14 + 6.9 * widest), top, height: tall - top - bottom };
       this.box.width = Math.max(full - right - this.box.left, 1);
       this.plot.setAttribute("viewBox", `0 0 ${full} ${tall}`);
       const viewBox = [seen.left - this.full.left, -seen.top, seen.right - seen.left, seen.top - seen.bottom].join(" ");
       setAll(this.area, { x: this.box.left, y: top, width: this.box.width, height: this.box.height, viewBox });
-      this.drawTicks(rows);
+      this.drawTicks(rows, unit);
+      this.plot.querySelector(".y-title").textContent =
+        (this.asShare ? "% of the capacity" : this.yTitle) + (seen.bottom > 0 ? "; the axis does not begin at 0" : "");
       this.placeNames();
       this.placeEndLabels();
       this.reset.style.visibility = this.isZoomed() ? "visible" : "hidden";
     }
 
-    drawTicks(rows) {
+    drawTicks(rows, unit) {
       const { left, top, width, height } = this.box, end = left + width, low = top + height, parts = [];
       for (const row of rows)
         parts.push(svg("path", { class: "grid", d: `M${left} ${this.y(row)}H${end}` }),
-                   svg("text", { x: left - 8, y: this.y(row) + 4, "text-anchor": "end" }, number(row)));
+                   svg("text", { x: left - 8, y: this.y(row) + 4, "text-anchor": "end" }, number(row / unit)));
       for (const step of ticks(this.window.left, this.window.right, Math.max(2, width / 80), this.wholeSteps ? 1 : 0))
         parts.push(svg("path", { class: "grid", d: `M${this.x(step)} ${low}v5` }),
                    svg("text", { x: this.x(step), y: low + 18, "text-anchor": "middle" }, number(step)));
@@ -228,7 +318,7 @@
         let value = +label.dataset.value;
         const line = this.lines[label.dataset.line];
         if (line) value = line.points[line.points.findLastIndex(([x]) => x <= this.window.right)]?.[1] ?? NaN;
-        const seen = value >= this.window.bottom && value <= this.window.top;
+        const seen = value >= this.window.bottom && value <= this.window.top || line?.shown === false;
         label.setAttribute("visibility", seen ? "visible" : "hidden");
         if (seen) boxes.push({ label, y: this.y(value), height: +label.dataset.height });
       }
@@ -246,7 +336,7 @@
       this.plot.addEventListener("pointerdown", (event) => {
         if (event.button !== 0) return;
         this.plot.setPointerCapture(event.pointerId);
-        this.drag = { from: at(event)[0], pan: event.shiftKey, window: { ...this.window } };
+        this.drag = { from: at(event)[0], y: at(event)[1], pan: event.shiftKey, window: { ...this.window } };
         this.plot.classList.toggle("panning", event.shiftKey);
         event.preventDefault();
       });
@@ -255,15 +345,19 @@
       });
       this.plot.addEventListener("pointerup", (event) => this.drop(at(event)[0]));
       this.plot.addEventListener("pointercancel", () => this.drop(NaN));
-      this.plot.addEventListener("pointerleave", () => this.hideTip());
+      // A finger that is lifted leaves the chart, and what it asked for stays.
+      this.plot.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") this.hideTip(); });
+      this.figure.addEventListener("blur", () => this.hideTip());
       this.plot.addEventListener("dblclick", () => this.show(this.full.left, this.full.right));
       this.figure.addEventListener("keydown", (event) => {
         const { left, right } = this.window, part = (right - left) / 4;
         const moves = { "+": [left + part, right - part], "-": [left - 2 * part, right + 2 * part],
-                        ArrowLeft: [left - part, right - part], ArrowRight: [left + part, right + part],
                         Escape: [this.full.left, this.full.right] };
-        if (event.target !== this.figure || !moves[event.key]) return;
-        this.show(...moves[event.key]);
+        if (event.shiftKey) Object.assign(moves, { ArrowLeft: [left - part, right - part],
+                                                   ArrowRight: [left + part, right + part] });
+        const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+        if (event.target !== this.figure || !(moves[event.key] || steps[event.key])) return;
+        if (moves[event.key]) this.show(...moves[event.key]); else this.walk(steps[event.key]);
         event.preventDefault();
       });
     }
@@ -282,12 +376,27 @@
 
     drop(x) {
       if (!this.drag) return;
-      const { from, pan } = this.drag, least = 6;  // px: less is a click
+      const { from, y, pan } = this.drag, least = 6;  // px: less is a click
       this.drag = undefined;
       this.selection.setAttribute("visibility", "hidden");
       this.plot.classList.remove("panning");
-      if (pan || !(Math.abs(x - from) >= least)) return;
+      if (pan || Number.isNaN(x)) return;
+      if (Math.abs(x - from) < least) {
+        this.point(x, y);
+        return;
+      }
       this.show(this.valueAt(Math.min(from, x)), this.valueAt(Math.max(from, x)));
+    }
+
+    // From one value of the main line to the next that is in sight; the first time to the last one.
+    walk(by) {
+      const { points } = this.shownLines().at(-1) ?? this.lines.at(-1), { left, right } = this.window;
+      const seen = points.filter(([x]) => x >= left && x <= right);
+      if (seen.length === 0) return;
+      const at = this.tip.hidden || this.here === undefined ? seen.length - 1 - Math.min(by, 0)
+                                                            : nearest(seen, this.here);
+      const [x, y] = seen[clamp(at + by, 0, seen.length - 1)];
+      this.point(this.x(x), this.y(y));
     }
 
     hideTip() {
@@ -297,9 +406,10 @@
 
     // The values at the step nearest to the cursor, and the lines of the log that print the first and the last of them.
     point(x, y) {
-      const main = this.lines.at(-1).points, step = main[nearest(main, this.valueAt(x))][0];
+      const main = (this.shownLines().at(-1) ?? this.lines.at(-1)).points;
+      const step = this.here = main[nearest(main, this.valueAt(x))][0];
       const rows = [this.tipRow(`${this.plot.dataset.xUnit} ${number(step)}`)];
-      for (const line of [...this.lines].reverse()) rows.push(this.tipRow(this.valueText(line, step), line.colour));
+      for (const line of this.shownLines().reverse()) rows.push(this.tipRow(this.valueText(line, step), line.colour));
       for (const failure of this.failures)
         if (Math.abs(this.x(failure.x) - x) < 8) rows.push(this.tipRow(`OOM (${failure.place})`));
       this.tip.replaceChildren(...rows);
@@ -316,7 +426,8 @@
     valueText({ name, points, first, last }, step) {
       const index = nearest(points, step), value = number(Number(points[index][1].toFixed(3)));
       const place = index === 0 ? first : index === points.length - 1 ? last : "";
-      return `${name}: ${value} ${this.plot.dataset.unit}${place && ` (${place})`}`;
+      const share = this.asShare ? `, ${number(Number((100 * points[index][1] / this.capacity).toFixed(1)))}%` : "";
+      return `${name}: ${value} ${this.plot.dataset.unit}${share}${place && ` (${place})`}`;
     }
 
     tipRow(text, colour) {
