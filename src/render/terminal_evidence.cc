@@ -174,23 +174,35 @@ void add_cause(Page& page, const Report& report, const ReportCause& cause, bool 
   add_reasons(page, report, cause.against, "but");
 }
 
+// Of a job with many ranks, -v shows those that matter: 120 lines in all. The JSON report has every one.
+constexpr std::size_t max_incidents = 6, max_series = 12, max_series_of_ranks = 4, max_ranks = 8;
+
 void add_incidents(Page& page, const Report& report) {
   const ReportIncident* with_account = nullptr;
+  std::int64_t more = report.more_incidents;
+  std::size_t shown = 0;
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
-    add_one(page, report, incident);
+    if (shown < max_incidents || incident.id == report.verdict.incident)
+      add_one(page, report, incident), ++shown;
+    else
+      ++more;
     // The memory breakdown of the failure that the verdict is about.
     const bool named = report.verdict.incident && incident.id == *report.verdict.incident;
     if (incident.account && (!with_account || named)) with_account = &incident;
   }
-  if (report.more_incidents > 0)
-    page.text("  ", plural(report.more_incidents, "more failure", "more failures") + " not listed");
+  if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " not listed");
   if (with_account) add_account(page, *with_account);
 }
 
 void add_series(Page& page, const Report& report) {
-  const auto order = sort_series(report);
+  auto order = sort_series(report);
   if (order.empty()) return;
+  const std::size_t shown = report.ranks.size() < min_ranks_for_summary ? max_series : max_series_of_ranks;
+  const std::size_t more = order.size() - std::min(order.size(), shown);
+  const auto growing = std::count_if(order.end() - static_cast<std::ptrdiff_t>(more), order.end(),
+                                     [](const ReportSeries* of) { return is_growth(of->trend); });
+  order.resize(order.size() - more);
   const int cells = std::clamp(page.width() / 5, 8, 24);
   int name_width = 0, spark_width = 0;
   for (const ReportSeries* series : order) {
@@ -205,19 +217,29 @@ void add_series(Page& page, const Report& report) {
     page.text("    ", trend_line(page, *series));
     if (const std::string full = plain_line(forecast_words(report, *series)); !full.empty()) page.text("    ", full);
   }
+  if (more == 0) return;
+  const std::string words = plural(static_cast<std::int64_t>(more), "more series", "more series");
+  page.text("  ",
+            growing == 0 ? words + ", none of them growing" : fmt::format("{}, {} of them growing", words, growing));
 }
 
 void add_ranks(Page& page, const Report& report) {
   if (report.ranks.size() < min_ranks_for_summary) return;
-  const auto ranks = sort_ranks(report);
-  if (std::all_of(ranks.begin(), ranks.end(), [](const ReportRank* r) { return rank_text(r).empty(); })) return;
+  auto ranks = sort_ranks(report);
+  std::erase_if(ranks, [](const ReportRank* r) { return rank_text(r).empty(); });
+  if (ranks.empty()) return;
   page.heading("Ranks");
   page.text("  ", ranks_summary(report));
   std::size_t width = 0;
   for (const ReportRank* of : ranks) width = std::max(width, std::to_string(of->rank).size());
-  for (const ReportRank* of : ranks)
-    if (const std::string words = rank_text(of); !words.empty())
-      page.text(fmt::format("  rank {:>{}}  ", of->rank, width), words);
+  const std::size_t shown = std::min(ranks.size(), max_ranks);
+  for (std::size_t i = 0; i < shown; ++i)
+    page.text(fmt::format("  rank {:>{}}  ", ranks[i]->rank, width), rank_text(ranks[i]));
+  if (shown == ranks.size()) return;
+  double highest = 0;
+  for (std::size_t i = shown; i < ranks.size(); ++i) highest = std::max(highest, ranks[i]->max_value.value_or(0));
+  page.text("  ", plural(static_cast<std::int64_t>(ranks.size() - shown), "more rank", "more ranks") +
+                      (highest > 0 ? ", at most " + size_text(highest) : ""));
 }
 
 void add_causes(Page& page, const Report& report) {

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "catch.h"
 #include "lines.h"
+#include "oomdoctor/diagnose.h"
 #include "report/utf8.h"
 #include "sample_reports.h"
 
@@ -208,4 +211,17 @@ TEST_CASE("an undecided verdict names both candidates", "[terminal]") {
   CHECK(contains(text, "cause unclear\n --> rank1.log:301"));
   CHECK(contains(text, "Cause unclear\n  44% ████▍      Evaluation keeps its outputs on the device\n"));
   CHECK(contains(text, "  38% ███▊       One sample is far larger than the others\n"));
+}
+
+TEST_CASE("the verbose report of a job with many ranks shows those that matter", "[terminal]") {
+  std::string log;
+  for (int step = 1; step <= 40; ++step)
+    for (int rank = 0; rank < 64; ++rank)
+      log += fmt::format("[rank{0}]: step {1} allocated {2:.2f} GiB reserved {3:.2f} GiB\n", rank, 10 * step,
+                         20 + (rank == 17 ? 0.3 * step : 0.01 * (step * 7 % 5)), 40.0);
+  const std::string text = terminal_text(diagnose({{"train.log", log}}), view(100, false, true));
+  CHECK(lines_of(text).size() <= 120);
+  CHECK(contains(text, "124 more series, none of them growing"));
+  CHECK(contains(text, "  rank 17  20.30 → 32.00 GiB"));
+  CHECK(contains(text, "56 more ranks, at most 20.04 GiB"));
 }
