@@ -2,9 +2,11 @@
 on a job that fails. OOMDOCTOR_BINARY names the program. Validators and GitLab's runner come from npm.
 """
 import hashlib
+import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -75,7 +77,7 @@ class Pieces(unittest.TestCase):
                 self.assertLessEqual(len(text.splitlines()), MOST_LINES, text)
 
     def test_files_that_are_named_are_there(self):
-        for name in re.findall(r"`((?:github|gitlab|buildkite|kubernetes)/[\w.-]+)`", (FOLDER / "README.md").read_text()):
+        for name in re.findall(r"`((?:github|gitlab|buildkite|kubernetes|grafana)/[\w.-]+)`", (FOLDER / "README.md").read_text()):
             self.assertTrue((FOLDER / name).is_file(), name)
 
 
@@ -301,6 +303,57 @@ class Kubernetes(Case):
             self.assert_reported(done, files=False)
 
 
+class KilledPods(Case):
+    """The pod that reports on the others of its namespace, with a kubectl of this test."""
+
+    PODS = "good 1111 main:0:Completed\\nbad 2222 main:1:OOMKilled sidecar:0:\\n"
+
+    def looked(self, times):
+        """The Events that it creates, and its output, after so many looks."""
+        killed = ROOT / "samples" / "kubernetes" / "describe.log"
+        self.tool("kubectl", f"""
+            echo "$*" >>{self.folder}/asked
+            case $1 in
+              get) printf '{self.PODS}' ;;
+              describe) cat {killed} ;;
+              logs) printf 'step 1 "loss" 2.3\\n' ;;
+              create) cat >>{self.folder}/events.json; echo >>{self.folder}/events.json ;;
+            esac""")
+        (self.folder / "reports").mkdir()
+        (self.folder / "account").mkdir()
+        (self.folder / "account" / "namespace").write_text("training")
+        (self.tools / "sleep").write_text(f"#!/bin/bash\necho >>{self.folder}/looks\n"
+                                          f"[[ $(wc -l <{self.folder}/looks) -lt {times} ]] || kill $PPID\n")
+        (self.tools / "sleep").chmod(0o755)
+        documents = yaml.safe_load_all((FOLDER / "kubernetes" / "oomkilled.yml").read_text())
+        deployment, = (document for document in documents if document["kind"] == "Deployment")
+        container, = deployment["spec"]["template"]["spec"]["containers"]
+        script, = container["args"]
+        for there, here in (("/reports", self.folder / "reports"),
+                            ("/var/run/secrets/kubernetes.io/serviceaccount", self.folder / "account")):
+            self.assertIn(there, script)
+            script = script.replace(there, str(here))
+        output = self.run_in([*container["command"], script]).stdout
+        return [json.loads(line) for line in re.findall(r"^{.*?}}$", (self.folder / "events.json").read_text(),
+                                                        re.M | re.S)], output
+
+    def test_each_killed_container_gets_one_event_and_one_report(self):
+        (event,), output = self.looked(times=3)
+        self.assertEqual(event["involvedObject"],
+                         {"apiVersion": "v1", "kind": "Pod", "name": "bad", "uid": "2222", "namespace": "training"})
+        self.assertTrue(event["message"].startswith("OUT OF MEMORY"), event["message"])
+        self.assertEqual(output.count("OUT OF MEMORY"), 1, output)
+        self.assertEqual(len(list((self.folder / "reports").glob("*.html"))), 1)
+        asked = (self.folder / "asked").read_text().splitlines()
+        self.assertIn("logs --timestamps --previous -c main bad", asked)
+        self.assertEqual({line.split()[0] for line in asked}, {"get", "describe", "logs", "create"})
+
+    def test_its_role_allows_what_it_does_and_no_more(self):
+        documents = yaml.safe_load_all((FOLDER / "kubernetes" / "oomkilled.yml").read_text())
+        role, = (document for document in documents if document["kind"] == "Role")
+        self.assertEqual({verb for rule in role["rules"] for verb in rule["verbs"]}, {"get", "list", "create"})
+
+
 class Shells(Case):
     """The commands with a pipe keep the status of the training in the sh of Debian and Ubuntu, too."""
 
@@ -312,6 +365,37 @@ class Shells(Case):
                 done = self.run_in([shell, "-ec", command])
                 self.assertEqual(done.returncode, 3, (shell, command, done.stderr))
                 self.assertTrue((self.folder / "train.log").read_text())
+
+
+class Grafana(Case):
+    def test_its_panels_ask_for_gauges_that_are_there(self):
+        gauges = self.run_in(["oomdoctor", "analyze", "--fail-on", "never", "--format", "prometheus",
+                              ROOT / "samples" / "stories" / "gpu_two_devices.csv"]).stdout
+        printed = set(re.findall(r"^# TYPE (\w+)", gauges, re.M))
+        board = json.loads((FOLDER / "grafana" / "dashboard.json").read_text())
+        queries = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+        asked = {name for query in queries for name in re.findall(r"oomdoctor_\w+", query)}
+        self.assertLessEqual(asked, printed)
+        self.assertLessEqual({"oomdoctor_outcome", "oomdoctor_series_bytes", "oomdoctor_series_full"}, asked)
+        rules = self.folder / "rules.yml"
+        rules.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": [
+            {"record": f"query{i}", "expr": query} for i, query in enumerate(queries)]}]}))
+        done = self.run_in(["promtool", "check", "rules", rules])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Editors(Case):
+    def test_the_problem_matcher_finds_the_failure_and_its_line(self):
+        task, = json.loads(pieces()["Editors"][0][1])["tasks"]
+        first, second = task["problemMatcher"]["pattern"]
+        for sample, place in (("fragmentation.log", "95"), ("leak.log", "186"), ("ddp_two_ranks.log", "147")):
+            shutil.copy(ROOT / "samples" / "stories" / sample, self.folder / "train.log")
+            lines = self.run_in(shlex.split(task["command"])).stdout.splitlines()
+            at, found = next((i, found) for i, line in enumerate(lines) if (found := re.search(first["regexp"], line)))
+            self.assertTrue(found[first["message"]] and found[first["code"]])
+            where = re.search(second["regexp"], lines[at + 1])
+            self.assertEqual(where[second["file"]], "train.log")
+            self.assertEqual(where[second["line"]], place)
 
 
 class Torchrun(Case):
