@@ -1,13 +1,13 @@
 #include "evidence/pickle_reader.h"
 
 #include <array>
-#include <bit>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "base/little_endian.h"
 
 namespace oomdoctor {
 namespace {
@@ -97,19 +97,6 @@ constexpr std::size_t max_stack = 1 << 23;  ///< torch's C++ code puts all event
 constexpr std::size_t max_marks = 64;       ///< open at a time: each is a level of nesting
 constexpr int oldest_protocol = 2, newest_protocol = 5;
 
-template <class Int>
-Int little_endian(const char* at) {
-  Int value;
-  std::memcpy(&value, at, sizeof value);
-  if constexpr (std::endian::native == std::endian::big) {
-    Int swapped = 0;
-    for (std::size_t i = 0; i < sizeof value; ++i)
-      swapped = static_cast<Int>(swapped << 8 | static_cast<unsigned char>(at[sizeof value - 1 - i]));
-    value = swapped;
-  }
-  return value;
-}
-
 class PickleMachine {
  public:
   PickleMachine(ByteStream& in, SnapshotBuilder& out) : in_(in), out_(out) {}
@@ -143,7 +130,7 @@ class PickleMachine {
   template <class Int>
   Int take() {
     need(sizeof(Int));
-    const Int value = little_endian<Int>(in_.data());
+    const Int value = read_little_endian<Int>({in_.data(), sizeof(Int)});
     in_.skip(sizeof(Int));
     return value;
   }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/little_endian.h"
 #include "text/scalar_line.h"
 #include "text/wire.h"
 
@@ -49,11 +50,10 @@ std::optional<double> read_tensor(std::string_view message) {
     }
   if (content.empty()) return value;
   const std::size_t size = content.size();
-  const std::uint64_t number = size == 4 || size == 8 ? read_little_endian(content, 0, size) : 0;
-  if (type == float_type && size == 4) return std::bit_cast<float>(static_cast<std::uint32_t>(number));
-  if (type == double_type && size == 8) return std::bit_cast<double>(number);
-  if (type == int_type && size == 4) return static_cast<std::int32_t>(number);
-  if (type == long_type && size == 8) return static_cast<double>(static_cast<std::int64_t>(number));
+  if (type == float_type && size == 4) return std::bit_cast<float>(read_little_endian<std::uint32_t>(content));
+  if (type == double_type && size == 8) return std::bit_cast<double>(read_little_endian<std::uint64_t>(content));
+  if (type == int_type && size == 4) return read_little_endian<std::int32_t>(content);
+  if (type == long_type && size == 8) return static_cast<double>(read_little_endian<std::int64_t>(content));
   return std::nullopt;
 }
 
@@ -87,15 +87,16 @@ void play_event(std::string_view message, std::string& out) {
 
 bool EventPlayer::wanted(std::string_view head) {
   constexpr std::size_t look = 64;  // the first record is the version of the file, and nothing else
-  return head.size() >= header_size && masked(crc32c(head.substr(0, 8))) == read_little_endian(head, 8, 4) &&
+  return head.size() >= header_size &&
+         masked(crc32c(head.substr(0, 8))) == read_little_endian<std::uint32_t>(head, 8) &&
          head.substr(header_size, look).find("brain.Event:") != head.npos;
 }
 
 /// Plays the record at the front of `bytes`. Returns its size; 0 if it needs more bytes or is damaged.
 std::uint64_t EventPlayer::take_record(std::string_view bytes, std::string& out) {
   if (bytes.size() < header_size) return 0;
-  const std::uint64_t length = read_little_endian(bytes, 0, 8);
-  if (length > longest_length || masked(crc32c(bytes.substr(0, 8))) != read_little_endian(bytes, 8, 4)) {
+  const std::uint64_t length = read_little_endian<std::uint64_t>(bytes);
+  if (length > longest_length || masked(crc32c(bytes.substr(0, 8))) != read_little_endian<std::uint32_t>(bytes, 8)) {
     stopped_ = offset_;
     return 0;
   }
@@ -103,7 +104,7 @@ std::uint64_t EventPlayer::take_record(std::string_view bytes, std::string& out)
   if (length > longest_record) return whole;
   if (bytes.size() < whole) return 0;
   const std::string_view data = bytes.substr(header_size, static_cast<std::size_t>(length));
-  if (masked(crc32c(data)) == read_little_endian(bytes, header_size + data.size(), trailer_size))
+  if (masked(crc32c(data)) == read_little_endian<std::uint32_t>(bytes, header_size + data.size()))
     play_event(data, out);
   else
     ++damaged_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/little_endian.h"
 #include "text/scalar_line.h"
 #include "text/wire.h"
 
@@ -198,13 +199,13 @@ std::size_t WandbPlayer::take_piece(std::string_view bytes, std::string& out) {
   const auto rest_of_block = [&] { return bytes.size() < left ? 0 : left; };
   if (left < piece_header) return rest_of_block();
   if (bytes.size() < piece_header) return 0;
-  const std::size_t size = static_cast<std::size_t>(read_little_endian(bytes, 4, 2));
+  const std::size_t size = read_little_endian<std::uint16_t>(bytes, 4);
   const unsigned kind = static_cast<unsigned char>(bytes[6]);
   if (kind == padding && size == 0) return rest_of_block();
   const std::size_t needed = piece_header + size;
   const bool fits = kind <= last && needed <= left;
   if (fits && bytes.size() < needed) return 0;
-  if (!fits || crc32(bytes.substr(6, 1 + size)) != read_little_endian(bytes, 0, 4)) {
+  if (!fits || crc32(bytes.substr(6, 1 + size)) != read_little_endian<std::uint32_t>(bytes)) {
     // The next block begins with a piece of its own. At the end of the file, nothing follows.
     if (bytes.size() < left) return 0;
     ++damaged_;

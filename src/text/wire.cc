@@ -3,6 +3,8 @@
 #include <array>
 #include <bit>
 
+#include "base/little_endian.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -30,12 +32,6 @@ std::uint32_t checksum(std::string_view bytes, const ChecksumTable& table) {
 
 std::uint32_t crc32(std::string_view bytes) { return checksum(bytes, zlib_table); }
 std::uint32_t crc32c(std::string_view bytes) { return checksum(bytes, castagnoli_table); }
-
-std::uint64_t read_little_endian(std::string_view bytes, std::size_t at, std::size_t size) {
-  std::uint64_t value = 0;
-  for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
-}
 
 bool WireReader::read_varint(std::uint64_t& out) {
   constexpr std::size_t longest = 10;  // bytes of 64 bits
@@ -78,7 +74,7 @@ bool WireReader::next() {
   if (packed_)
     bytes_ = rest_.substr(0, length);
   else
-    number_ = read_little_endian(rest_, 0, length);
+    number_ = length == 8 ? read_little_endian<std::uint64_t>(rest_) : read_little_endian<std::uint32_t>(rest_);
   rest_.remove_prefix(length);
   return true;
 }
@@ -89,13 +85,13 @@ float WireReader::as_float() const { return std::bit_cast<float>(static_cast<std
 std::optional<double> WireReader::only_double() const {
   if (!packed_) return as_double();
   if (bytes_.size() != sizeof(double)) return std::nullopt;
-  return std::bit_cast<double>(read_little_endian(bytes_, 0, sizeof(double)));
+  return std::bit_cast<double>(read_little_endian<std::uint64_t>(bytes_));
 }
 
 std::optional<float> WireReader::only_float() const {
   if (!packed_) return as_float();
   if (bytes_.size() != sizeof(float)) return std::nullopt;
-  return std::bit_cast<float>(static_cast<std::uint32_t>(read_little_endian(bytes_, 0, sizeof(float))));
+  return std::bit_cast<float>(read_little_endian<std::uint32_t>(bytes_));
 }
 
 std::optional<std::int64_t> WireReader::only_integer() const {

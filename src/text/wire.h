@@ -1,5 +1,5 @@
-// Pieces of binary record files: checksums, numbers in little-endian order, and the fields of a protobuf message. All
-// of it is bounded by the bytes at hand.
+// Pieces of binary record files: checksums, and the fields of a protobuf message. All of it is bounded by the bytes at
+// hand.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,6 @@ namespace oomdoctor {
 std::uint32_t crc32(std::string_view bytes);
 /// The checksum of TFRecord and others (Castagnoli).
 std::uint32_t crc32c(std::string_view bytes);
-
-/// The number of `size` bytes at `at`, the lowest byte first. The bytes must exist.
-std::uint64_t read_little_endian(std::string_view bytes, std::size_t at, std::size_t size);
 
 /// The fields of one protobuf message, in their order. Messages inside it are bytes, for a reader of their own.
 class WireReader {
