@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +22,8 @@ constexpr std::size_t longest_record = 8 << 20;
 constexpr std::size_t longest_line = 1 << 16;
 /// Values of one record: a run may log every weight of its model.
 constexpr std::size_t most_values = 256;
+/// A double holds every whole number below, and no run has more steps.
+constexpr double largest_step = 1e15;
 
 enum WandbPieceKind : unsigned { padding = 0, whole = 1, first = 2, middle = 3, last = 4 };
 
@@ -70,12 +73,9 @@ void play_history(std::string_view message, std::string& out) {
     const Item item = read_item(field.bytes());
     const auto number = read_json_number(item.json);
     if (!number) continue;
-    if (item.key == "_step")
-      scalar.step = static_cast<std::int64_t>(*number);
-    else if (item.key == "_timestamp")
-      scalar.time = number;
-    else if (!item.key.starts_with('_'))
-      values.emplace_back(item.key, *number);
+    if (item.key == "_timestamp") scalar.time = number;
+    if (item.key == "_step" && std::abs(*number) <= largest_step) scalar.step = static_cast<std::int64_t>(*number);
+    if (!item.key.starts_with('_')) values.emplace_back(item.key, *number);
   }
   for (const auto& [key, value] : values) {
     scalar.value = value;
@@ -101,13 +101,14 @@ void play_stats(std::string_view message, std::string& out) {
 
 /// The configuration as "key: value", each on its line. Objects and lists are left out.
 void play_config(std::string_view message, std::string& out) {
-  constexpr std::size_t longest_value = 120;
+  constexpr std::size_t longest = 120;  // bytes of a key or of a value
   std::size_t values = 0;
   for (WireReader field(message); field.next();) {
     if (field.field() != 1 || ++values > most_values) continue;
     const Item item = read_item(field.bytes());
     std::string_view json = item.json;
-    if (item.key.empty() || item.key.starts_with('_') || json.empty() || json.size() > longest_value) continue;
+    if (item.key.empty() || item.key.starts_with('_') || json.empty()) continue;
+    if (item.key.size() > longest || json.size() > longest) continue;
     if (json[0] == '{' || json[0] == '[') continue;
     const auto printable = [](std::string_view text) {
       return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= ' '; });
@@ -117,8 +118,16 @@ void play_config(std::string_view message, std::string& out) {
   }
 }
 
+/// The record of the run itself: wandb.init() writes its configuration into it.
+void play_run(std::string_view message, std::string& out) {
+  enum : std::uint64_t { config = 4 };
+  for (WireReader field(message); field.next();)
+    if (field.field() == config) play_config(field.bytes(), out);
+}
+
 }  // namespace
 
+/// The last byte of the header is the version of the format: another version is played, too, as far as it is whole.
 bool WandbPlayer::wanted(std::string_view head) { return head.starts_with(magic.substr(0, magic.size() - 1)); }
 
 /// Keeps the text after the last line end of each stream: a value of another record may come before its rest.
@@ -148,7 +157,7 @@ void WandbPlayer::flush_console(std::string& out) {
 }
 
 void WandbPlayer::play_record(std::string_view message, std::string& out) {
-  enum : std::uint64_t { history = 2, output = 4, config = 5, stats = 7, raw_output = 13, exit = 18 };
+  enum : std::uint64_t { history = 2, output = 4, config = 5, stats = 7, raw_output = 13, run = 17, exit = 18 };
   for (WireReader field(message); field.next();) switch (field.field()) {
       case history:
         play_history(field.bytes(), out);
@@ -158,6 +167,9 @@ void WandbPlayer::play_record(std::string_view message, std::string& out) {
         break;
       case config:
         play_config(field.bytes(), out);
+        break;
+      case run:
+        play_run(field.bytes(), out);
         break;
       case output:
       case raw_output:

@@ -90,6 +90,25 @@ TEST_CASE("a run file of Weights & Biases becomes its console with its values", 
                "ends in the middle of a record");
 }
 
+TEST_CASE("the configuration of wandb.init is in the record of the run", "[record_player]") {
+  std::string file = wandb_header();
+  const std::string config = bytes_field(1, wandb_item("per_device_train_batch_size", "8")) +
+                             bytes_field(1, wandb_item(std::string(121, 'k'), "1")) +
+                             bytes_field(1, wandb_item(std::string(120, 'k'), "1")) +
+                             bytes_field(1, wandb_item("long", std::string(121, '1')));
+  add_wandb_record(file, bytes_field(17, bytes_field(1, "3fa9c1d2") + bytes_field(4, config) + bytes_field(5, config)));
+  check_played(file, "per_device_train_batch_size: 8\n" + std::string(120, 'k') + ": 1\n");
+}
+
+TEST_CASE("a step that no run has is no step", "[record_player]") {
+  std::string file = wandb_header();
+  for (const char* step : {"1e300", "-1e300", "NaN", "inf", "1000000000000000"})
+    add_wandb_record(
+        file, bytes_field(2, bytes_field(1, wandb_item("_step", step)) + bytes_field(1, wandb_item("loss", "2.5"))));
+  const std::string without = "oomdoctor scalar - - 2.500000 loss\n";
+  check_played(file, without + without + without + without + "oomdoctor scalar - 1000000000000000 2.500000 loss\n");
+}
+
 TEST_CASE("records of a run file cross its blocks, and damage costs one block", "[record_player]") {
   // The first record ends at 0 to 8 bytes before the end of a block: the header of a piece has seven.
   for (std::size_t gap = 0; gap <= 8; ++gap) {
