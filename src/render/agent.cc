@@ -32,7 +32,6 @@ constexpr std::size_t max_questions = 2;
 constexpr std::size_t max_lost = 2;
 constexpr std::size_t max_warnings = 2;
 constexpr std::size_t max_log_settings = 12;
-constexpr double min_candidate = 0.1;  ///< minimum probability of a second cause with reasons
 
 /// The first elements of a list.
 template <class Item>
@@ -86,17 +85,11 @@ void add_failure(AgentText& out, const Report& report, const ReportIncident& of)
 }
 
 void add_failures(AgentText& out, const Report& report) {
-  const ReportIncident* main = verdict_incident(report);
-  std::vector<const ReportIncident*> others;
-  for (const ReportIncident& of : report.incidents) {
-    if (of.follows || &of == main) continue;
-    if (main == nullptr)
-      main = &of;
-    else
-      others.push_back(&of);
-  }
-  if (main == nullptr) return;
-  add_failure(out, report, *main);
+  std::vector<const ReportIncident*> others = root_incidents(report);
+  if (others.empty()) return;
+  const ReportIncident& main = shown_incident(report, others);
+  std::erase(others, &main);
+  add_failure(out, report, main);
   const std::size_t shown = std::min(others.size(), max_further);
   for (std::size_t i = 0; i < shown; ++i)
     out.add(fmt::format("Also: {}{}", agent_sentence(incident_title(*others[i])), cited(others[i]->location)));
@@ -142,9 +135,8 @@ void add_snapshot(AgentText& out, const Report& report) {
 void add_evidence(AgentText& out, const Report& report) {
   if (report.causes.empty() || report.verdict.cause.empty() || is_nothing_to_fix(report)) return;
   out.add("Evidence:");
-  const std::size_t causes = has_cause(report.verdict) ? 1 : 2;
-  for (const ReportCause* cause : first_of(report.causes, causes)) {
-    if (cause != &report.causes.front() && cause->probability < min_candidate) break;
+  for (const ReportCause* cause : candidate_causes(report)) {
+    if (cause != &report.causes.front() && has_cause(report.verdict)) break;
     const auto add = [&](std::string_view side, const std::vector<Reason>& reasons, std::size_t most) {
       for (const Reason* reason : first_of(reasons, most))
         out.add(fmt::format("- {} {}: {}{}", side, agent_sentence(cause->cause), agent_sentence(reason->text),

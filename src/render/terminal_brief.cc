@@ -27,20 +27,6 @@ constexpr std::size_t max_circumstances = 2;
 constexpr std::size_t max_notes = 2;  ///< errors and warnings
 constexpr std::size_t max_lost = 4;
 
-/// Failures that are no consequence of an earlier one.
-std::vector<const ReportIncident*> root_incidents(const Report& report) {
-  std::vector<const ReportIncident*> roots;
-  for (const ReportIncident& incident : report.incidents)
-    if (!incident.follows) roots.push_back(&incident);
-  return roots;
-}
-
-/// The failure that the verdict is about, else the last one.
-const ReportIncident& shown_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
-  const auto named = std::find(roots.begin(), roots.end(), verdict_incident(report));
-  return named == roots.end() ? *roots.back() : **named;
-}
-
 /// For example "leak.log:186; rank 3, process 118402".
 std::string where_words(const Report& report, const ReportIncident& of) {
   const std::string who = incident_circumstances(of);

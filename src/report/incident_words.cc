@@ -119,6 +119,18 @@ const ReportIncident* verdict_incident(const Report& report) {
   return found == report.incidents.end() ? nullptr : &*found;
 }
 
+std::vector<const ReportIncident*> root_incidents(const Report& report) {
+  std::vector<const ReportIncident*> roots;
+  for (const ReportIncident& incident : report.incidents)
+    if (!incident.follows) roots.push_back(&incident);
+  return roots;
+}
+
+const ReportIncident& shown_incident(const Report& report, const std::vector<const ReportIncident*>& roots) {
+  const auto named = std::find(roots.begin(), roots.end(), verdict_incident(report));
+  return named == roots.end() ? *roots.back() : **named;
+}
+
 std::string place_words(const ReportFrame& frame, std::string_view file) {
   return frame.line > 0 ? fmt::format("{}:{}", file, frame.line) : std::string(file);
 }

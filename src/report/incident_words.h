@@ -15,6 +15,10 @@ namespace oomdoctor {
 
 /// The failure that the verdict is about; null if it is about none. Points into the report.
 const ReportIncident* verdict_incident(const Report& report);
+/// The failures that are no consequence of an earlier one.
+std::vector<const ReportIncident*> root_incidents(const Report& report);
+/// Of such failures, the one that the verdict is about, else the last one. There must be one.
+const ReportIncident& shown_incident(const Report& report, const std::vector<const ReportIncident*>& roots);
 
 std::string incident_title(
     const ReportIncident& of);  ///< for example "GPU 0 ran out of memory at step 1000, in the backward pass"
