@@ -61,11 +61,11 @@ void attempt(auto step) {
 /// The logs on the command line, or else the logs that find_logs() finds. In the second case, prints a note with their
 /// names.
 std::vector<LogSource> find_inputs(const Arguments& arguments, Options& options) {
-  if (!arguments.words.empty()) return resolve_inputs(arguments.words, options);
+  if (!arguments.words.empty()) return resolve_inputs(arguments.words, options, arguments.scope);
   const std::vector<std::string> found = find_logs();
   const std::string more = found.size() > 1 ? fmt::format(" and {} more", found.size() - 1) : "";
   print_note(fmt::format("no log given; reading {}{}", found.front(), more));
-  return resolve_inputs(found, options);
+  return resolve_inputs(found, options, arguments.scope);
 }
 
 /// The report files.

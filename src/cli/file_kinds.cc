@@ -165,6 +165,10 @@ FileKind kind_of_name(std::string_view given) {
   return name.starts_with('.') ? FileKind::foreign : FileKind::unknown;  // a hidden file is a setting of a program
 }
 
+bool may_name_log(std::string_view name) {
+  return kind_of_name(name) != FileKind::foreign || may_name_snapshot(lower(name));
+}
+
 namespace {
 
 /// By the first bytes, where the name alone does not decide.

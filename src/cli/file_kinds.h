@@ -19,6 +19,9 @@ enum class FileKind {
 /// By the name alone: log, text, foreign or unknown.
 FileKind kind_of_name(std::string_view name);
 
+/// False if the name alone says that the file is neither a log nor an allocator snapshot.
+bool may_name_log(std::string_view name);
+
 /// By the name, and where that is not enough by the first bytes of the file. Opens regular files only. Never unknown:
 /// text without a known name is `text`. A file that cannot be read counts by its name, or as `text`, so that reading it
 /// shows the problem.

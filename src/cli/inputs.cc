@@ -19,6 +19,7 @@
 #include "cli/ci_system.h"
 #include "cli/console.h"
 #include "cli/file_kinds.h"
+#include "cli/input_scope.h"
 #include "cli/log_folder.h"
 #include "evidence/evidence_reader.h"
 #include "parse/user_formats.h"
@@ -88,7 +89,7 @@ class InputSearch {
         add_archive(path, logs);
         continue;
       }
-      logs.push_back({path, std::nullopt, find_continuations(path)});
+      logs.push_back({path, std::nullopt, find_continuations(path, scope_)});
       std::erase_if(logs.back().continued, [&](const std::string& more) { return is_refused(more); });
       for (const std::string& more : logs.back().continued)
         if (const auto id = read_file_id(more)) continued.insert(*id);
@@ -125,7 +126,7 @@ class InputSearch {
   }
 
   void add_folder(const std::string& folder) {
-    FolderLogs logs = find_logs_in(folder);
+    FolderLogs logs = find_logs_in(folder, scope_);
     if (logs.paths.empty()) empty_.push_back("the folder " + folder);
     std::move(logs.paths.begin(), logs.paths.end(), std::back_inserter(found_));
     std::sort(logs.lost.begin(), logs.lost.end(),
@@ -194,21 +195,6 @@ class InputSearch {
 };
 
 }  // namespace
-
-std::string find_refusal(const std::string& path, const InputScope& scope) {
-  if (scope.roots.empty()) return "";
-  std::error_code error;
-  const std::string whole = fs::weakly_canonical(fs::absolute(path, error), error).string();
-  const auto is_above = [&](const std::string& root) {
-    return whole == root || whole.starts_with(root.ends_with('/') ? root : root + '/');
-  };
-  if (error || std::none_of(scope.roots.begin(), scope.roots.end(), is_above))
-    return fmt::format("it is outside of the folders that may be read, {}", fmt::join(scope.roots, " and "));
-  const fs::file_type type = fs::status(whole, error).type();
-  const bool may_be_opened =
-      type == fs::file_type::regular || type == fs::file_type::directory || type == fs::file_type::not_found;
-  return may_be_opened ? "" : "it is not a regular file";
-}
 
 std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options,
                                       const InputScope& scope) {

@@ -13,11 +13,7 @@ namespace oomdoctor::cli {
 /// words. Without words, reads standard input if it is a pipe, a file or a socket. What cannot be offered as a log is
 /// added to Options::lost and Options::notes. Throws Error if no log is left, no input is given, or a word leads out of
 /// the scope.
-std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options,
-                                      const InputScope& scope = {});
-
-/// Why the scope forbids to read the path; "" if it does not. It resolves links and "..".
-std::string find_refusal(const std::string& path, const InputScope& scope);
+std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Options& options, const InputScope& scope);
 
 /// The files of parts, in the order of the words, with patterns expanded. Throws Error for no word, a missing file and
 /// anything but a regular file.

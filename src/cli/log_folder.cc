@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/file_kinds.h"
+#include "cli/input_scope.h"
 #include "report/words.h"
 
 namespace oomdoctor::cli {
@@ -27,7 +28,7 @@ constexpr int max_folder_depth = 64;
 /// Lists one folder after the other, so that a deep tree takes no more descriptors than a flat one.
 class FolderSearch {
  public:
-  explicit FolderSearch(const std::string& root) : root_(root) {}
+  FolderSearch(const std::string& root, const InputScope& scope) : root_(root), scope_(scope) {}
 
   FolderLogs run() {
     waiting_.push_back({root_, 0});
@@ -93,6 +94,8 @@ class FolderSearch {
       if (!leads_into_root(path)) leave_out(path, "a link to a folder");
     } else if (!S_ISREG(status.st_mode)) {
       leave_out(path, "no regular file");
+    } else if (const std::string why = is_link ? find_refusal(path, scope_) : ""; !why.empty()) {
+      if (may_name_log(name)) lose("the log", why, path);
     } else {
       add_file(path);
     }
@@ -118,6 +121,7 @@ class FolderSearch {
   }
 
   std::string root_;
+  const InputScope& scope_;
   std::vector<Folder> waiting_;
   FolderLogs found_;
   std::size_t entries_ = 0;
@@ -125,14 +129,14 @@ class FolderSearch {
 };
 
 /// True for a folder of oomdoctor run: by its name, or by the header of the samples in it.
-bool is_folder_of_run(const fs::path& folder) {
+bool is_folder_of_run(const fs::path& folder, const InputScope& scope) {
   constexpr std::string_view header = "time,process_tree_rss,";
   std::error_code error;
   const fs::path whole = (fs::current_path(error) / folder).lexically_normal();
   for (const fs::path& part : {whole, whole.parent_path()})  // a run may have a folder of its own in that one
     if (part.filename().string().starts_with("oomdoctor-run")) return true;
   const fs::path samples = folder / "samples.csv";
-  if (!fs::is_regular_file(samples, error)) return false;
+  if (!fs::is_regular_file(samples, error) || !find_refusal(samples.string(), scope).empty()) return false;
   std::string first(header.size(), '\0');
   std::ifstream(samples, std::ios::binary).read(first.data(), static_cast<std::streamsize>(first.size()));
   return first == header;
@@ -140,9 +144,11 @@ bool is_folder_of_run(const fs::path& folder) {
 
 }  // namespace
 
-FolderLogs find_logs_in(const std::string& folder) { return FolderSearch(folder).run(); }
+FolderLogs find_logs_in(const std::string& folder, const InputScope& scope) {
+  return FolderSearch(folder, scope).run();
+}
 
-std::vector<std::string> find_continuations(const std::string& path) {
+std::vector<std::string> find_continuations(const std::string& path, const InputScope& scope) {
   std::vector<std::pair<fs::file_time_type, std::string>> halves;
   if (fs::path(path).filename() != "output.log") return {};
   for (const char* half : {".2", ".1"}) {  // the one that is filled first, first
@@ -151,7 +157,7 @@ std::vector<std::string> find_continuations(const std::string& path) {
     if (!fs::is_regular_file(name, error)) continue;
     halves.emplace_back(fs::last_write_time(name, error), name);
   }
-  if (halves.empty() || !is_folder_of_run(fs::path(path).parent_path())) return {};
+  if (halves.empty() || !is_folder_of_run(fs::path(path).parent_path(), scope)) return {};
   std::stable_sort(halves.begin(), halves.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> paths;
   for (auto& [time, name] : halves) paths.push_back(std::move(name));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "oomdoctor/report.h"
 
 namespace oomdoctor::cli {
@@ -16,11 +17,12 @@ struct FolderLogs {
 };
 
 /// Searches the folder within bounds. Opens regular files only. It does not follow links to folders, which may lead to
-/// a loop or a foreign tree.
-FolderLogs find_logs_in(const std::string& folder);
+/// a loop or a foreign tree. A link to a file that the scope forbids is lost evidence, and never opened.
+FolderLogs find_logs_in(const std::string& folder, const InputScope& scope);
 
 /// The files that continue the log at `path`, in order: while oomdoctor run keeps the output of a command, the end of
-/// output.log is in output.log.1 and output.log.2, the older half first. Empty for any other log.
-std::vector<std::string> find_continuations(const std::string& path);
+/// output.log is in output.log.1 and output.log.2, the older half first. Empty for any other log. The caller
+/// must check the scope of each.
+std::vector<std::string> find_continuations(const std::string& path, const InputScope& scope);
 
 }  // namespace oomdoctor::cli

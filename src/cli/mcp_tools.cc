@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
-#include "cli/inputs.h"
+#include "cli/input_scope.h"
 
 namespace oomdoctor::cli {
 namespace {

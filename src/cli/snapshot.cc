@@ -34,7 +34,7 @@ int run_snapshot(const Arguments& arguments) {
   const auto writer = std::find_if(snapshot_writers().begin(), snapshot_writers().end(),
                                    [&](const Writer& one) { return one.name == format; });
   Options options = diagnose_options(arguments);
-  const auto inputs = resolve_inputs(arguments.words, options);
+  const auto inputs = resolve_inputs(arguments.words, options, arguments.scope);
   const Report report = diagnose(inputs, options);
   if (report.snapshots.empty()) refuse(report);
   print(writer->write(SharedReport(report, arguments, runs_in_ci()).of(*writer), view));

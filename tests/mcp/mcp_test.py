@@ -350,6 +350,20 @@ class Roots(Case):
         (logs / "within.log").unlink()
         self.assert_refused(self.client, "logs")
 
+    def test_a_link_that_leads_out_is_not_opened(self):
+        logs = self.folder / "logs"
+        logs.mkdir()
+        (logs / "fine.log").write_text(GOOD)
+        (self.top / "binary").write_bytes(bytes(range(256)) * 8)
+        (self.top / "empty").write_bytes(b"")
+        for name, target in (("first", "binary"), ("second", "empty"), ("image.png", "binary")):
+            (logs / name).symlink_to(self.top / target)
+        text = self.client.text("analyze", paths=["logs"])
+        self.assertNotIn("(binary)", text)
+        self.assertNotIn("image.png", text)
+        for name in ("first", "second"):
+            self.assertRegex(text, f"(?m)^Lost evidence: .*logs/{name}.* outside of the folders")
+
     def test_what_is_no_file_is_not_opened(self):
         os.mkfifo(self.folder / "pipe.log")
         self.assertIn("not a regular file", self.client.failure("analyze", paths=["pipe.log"]))
