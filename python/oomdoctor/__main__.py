@@ -35,7 +35,8 @@ def main(words):
     except OSError as error:
         print("oomdoctor: cannot open %r: %s" % (words[0], error.strerror), file=sys.stderr)
         return WRONG_USE
-    sys.path[0] = os.path.dirname(os.path.realpath(words[0]))
+    if not getattr(sys.flags, "safe_path", False):  # python -P puts no folder in front
+        sys.path[0] = os.path.dirname(os.path.realpath(words[0]))
     # A module of its own, so that pickles and the children of multiprocessing find the names of the script.
     script = sys.modules["__main__"] = types.ModuleType("__main__")
     script.__dict__.update(__file__=words[0], __builtins__=__builtins__, __cached__=None,

@@ -26,7 +26,7 @@ def analyze(source=None, *, text: Union[str, bytes, None] = None, timeout: float
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source or ())
     if text is None and not paths:
         raise TypeError("analyze() needs a path or a text")
-    words = ["analyze", "--format=json", *option_words(options), *map(_path_word, paths)]
+    words = [*_command("analyze", options), *map(_path_word, paths)]
     if text is None:
         return _run(Report, words, None, timeout)
     return _run(Report, [*words, "-"], text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"),
@@ -38,7 +38,13 @@ def estimate(*, timeout: float = DEFAULT_TIMEOUT, **options) -> MemoryEstimate:
 
     options: those of `oomdoctor estimate`, with _ for -: model="llama-2-7b", card="a100-80g", batch=4, seq=2048.
     """
-    return _run(MemoryEstimate, ["estimate", "--format=json", *option_words(options)], None, timeout)
+    return _run(MemoryEstimate, _command("estimate", options), None, timeout)
+
+
+def _command(name, options):
+    if "format" in options:
+        raise TypeError("%s() has no option 'format': it returns an object" % name)
+    return [name, "--format=json", *option_words(options)]
 
 
 def option_words(options):

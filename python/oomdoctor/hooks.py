@@ -231,6 +231,9 @@ class _AfterImport:
         with harmless("wait for the import of %s" % name):
             sys.meta_path.remove(self)
             spec = importlib.util.find_spec(name)
+            if spec is None or spec.loader is None:  # not installed: a later import may find it
+                sys.meta_path.insert(0, self)
+                return None
             run = spec.loader.exec_module
 
             def run_and_act(module):

@@ -62,8 +62,9 @@ class Api(Case):
         for words in ({"source": "no/such.log"}, {"text": "a", "capacity": "80"}, {"text": "a", "nonsense": True}):
             with self.subTest(words), self.assertRaisesRegex(oomdoctor.Error, r"^oomdoctor: .*$"):
                 oomdoctor.analyze(**words)
-        for words in ({}, {"source": b"a", "text": "b"}):
+        for words in ({}, {"source": b"a", "text": "b"}, {"text": "a", "format": "markdown"}, {"text": "a", "format": None}):
             self.assertRaises(TypeError, oomdoctor.analyze, **words)
+        self.assertRaises(TypeError, oomdoctor.estimate, params="7B", format="terminal")
         os.environ["OOMDOCTOR_BINARY"] = str(self.folder / "faulty-program")
         self.addCleanup(os.environ.update, OOMDOCTOR_BINARY=BINARY)
         for fault in FAULTS:

@@ -3,6 +3,7 @@
 OOMDOCTOR_BINARY names the program. stand_ins.py imitates PyTorch with a GPU. The test with a real PyTorch is skipped where no
 Python of this machine has it.
 """
+import sys
 import textwrap
 import time
 import unittest
@@ -233,6 +234,13 @@ class Main(Case):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (plain.returncode, plain.stdout, plain.stderr))
         self.assertEqual(plain.returncode, 5, plain.stderr)
 
+    @unittest.skipUnless(hasattr(sys.flags, "safe_path"), "this Python has no -P")
+    def test_a_safe_path_stays(self):
+        path = self.script("import sys\nprint(sys.path)")
+        plain = self.run_python("-P", path)
+        self.assertEqual(self.run_python("-P", "-m", "oomdoctor", path).stdout, plain.stdout)
+        self.assertNotIn(repr(str(self.folder)), plain.stdout)
+
     def test_the_traceback_is_that_of_python(self):
         path = self.script("forward(3)")
         plain = self.run_python(path).stderr
@@ -299,6 +307,24 @@ class Gpu(Case):
         done = self.run_python("-m", "oomdoctor", path)
         self.assert_reported(done)
         self.assertEqual((done.stdout, [*self.folder.glob("memory_snapshot_*.pickle")]), ("", [saved]))
+
+    def test_a_torch_that_is_not_installed_is_no_trouble(self):
+        path = self.script("""
+            import sys
+            try:
+                import torch
+            except ImportError as error:
+                print(error)
+            sys.path.insert(0, sys.argv[1])
+            import torch
+            torch.start()
+            """)
+        late = self.folder / "late"
+        late.mkdir()
+        (self.folder / "torch.py").rename(late / "torch.py")
+        done = self.run_python("-S", "-m", "oomdoctor", "--snapshot", path, late)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "No module named 'torch'\nrecords {'max_entries': 100000, 'stacks': 'python'}\n")
 
     def test_a_history_that_the_script_records_shows_the_lines_of_the_tensors(self):
         done = self.run_script(f"""
