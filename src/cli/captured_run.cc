@@ -56,6 +56,29 @@ class CapturedStream {
   std::string text_;
 };
 
+/// A forked process. If nobody waited for its end, it is killed with its owner.
+class CapturedProcess {
+ public:
+  explicit CapturedProcess(pid_t pid) : pid_(pid) {}
+  CapturedProcess(const CapturedProcess&) = delete;
+  CapturedProcess& operator=(const CapturedProcess&) = delete;
+  ~CapturedProcess() {
+    if (pid_ > 0) kill(), wait();
+  }
+
+  void kill() const { ::kill(pid_, SIGKILL); }
+  /// Its status, as waitpid() gives it.
+  int wait() {
+    int status = 0;
+    uninterrupted([&] { return waitpid(pid_, &status, 0); });
+    pid_ = 0;
+    return status;
+  }
+
+ private:
+  pid_t pid_;
+};
+
 /// What runs in the forked process. Clients start a server in any locale, and read UTF-8.
 [[noreturn]] void work_and_exit(const std::function<int()>& work, pid_t parent, int output, int errors) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -80,6 +103,7 @@ CapturedRun run_captured(const std::function<int()>& work, std::size_t max_outpu
   const pid_t parent = getpid(), child = fork();
   if (child < 0) fail_with_errno("cannot start a process");
   if (child == 0) work_and_exit(work, parent, output.write_end().number(), errors.write_end().number());
+  CapturedProcess process(child);
   output.write_end().close();
   errors.write_end().close();
   CapturedRun run;
@@ -87,15 +111,15 @@ CapturedRun run_captured(const std::function<int()>& work, std::size_t max_outpu
     std::array<pollfd, 3> awaited = {{{output.read_end(), POLLIN, 0},
                                       {errors.read_end(), POLLIN, 0},
                                       {run.cancelled ? -1 : other.descriptor(), POLLIN, 0}}};
-    if (uninterrupted([&] { return poll(awaited.data(), awaited.size(), -1); }) < 0) break;
+    if (uninterrupted([&] { return poll(awaited.data(), awaited.size(), -1); }) < 0)
+      fail_with_errno("cannot wait for a process");
     if (awaited[0].revents != 0) output.read();
     if (awaited[1].revents != 0) errors.read();
     if (awaited[2].revents == 0 || other.read()) continue;
     run.cancelled = true;
-    kill(child, SIGKILL);
+    process.kill();
   }
-  int status = 0;
-  uninterrupted([&] { return waitpid(child, &status, 0); });
+  const int status = process.wait();
   run.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   run.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   run.output_size = output.size();

@@ -24,7 +24,7 @@ struct OtherInput {
 };
 
 /// Calls `work` in a forked process without standard input, and waits for its end. `work` returns the exit status.
-/// Keeps `max_output` bytes. Throws std::system_error if the system has no pipe or no process for it.
+/// Keeps `max_output` bytes. Throws std::system_error if the system has no pipe or no process for it, or cannot wait.
 CapturedRun run_captured(const std::function<int()>& work, std::size_t max_output, const OtherInput& other);
 
 }  // namespace oomdoctor::cli

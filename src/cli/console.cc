@@ -1,6 +1,7 @@
 #include "cli/console.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -94,9 +95,19 @@ std::string note_text(std::string_view note) {
 void print(std::string_view text) { print_commands(output_text(text)); }
 
 void print_commands(std::string_view text) {
-  if (write_all(STDOUT_FILENO, text)) return;
-  if (errno == EPIPE) throw BrokenPipe{};
-  throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  while (!text.empty()) {
+    const ssize_t written = uninterrupted([&] { return write(STDOUT_FILENO, text.data(), text.size()); });
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {  // the other end of a pipe or socket decides whether this one waits
+      pollfd output{STDOUT_FILENO, POLLOUT, 0};
+      poll(&output, 1, -1);
+    } else if (errno == EPIPE) {
+      throw BrokenPipe{};
+    } else {
+      throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    }
+  }
 }
 
 void print_error(std::string_view lines) { write_all(STDERR_FILENO, error_text(lines)); }

@@ -2,6 +2,7 @@
 // line on standard output, and nothing else is ever printed there: each call is a command of oomdoctor in a process
 // beside this one, with its output captured.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -137,12 +138,10 @@ class McpServer {
     if (!answer.empty()) print_commands(answer + '\n');
   }
 
-  /// Answers each new ping, which has no other way to learn that the server works. False if the client cancels the
-  /// call.
-  bool read_meanwhile() {
-    const std::size_t before = waiting_.size();
-    read_input();
-    for (std::size_t i = before; i < waiting_.size();) {
+  /// Answers each ping from the message `first` on: it has no other way to learn that the server works. False if the
+  /// client cancels the call.
+  bool answer_urgent(std::size_t first) {
+    for (std::size_t i = first; i < waiting_.size();) {
       const auto urgency =
           waiting_[i].too_long ? McpSession::Meanwhile::wait : session_.decide_meanwhile(waiting_[i].text);
       if (urgency == McpSession::Meanwhile::cancel) return false;
@@ -156,7 +155,15 @@ class McpServer {
     return true;
   }
 
+  /// Looks at the new messages only: call() has looked at those before.
+  bool read_meanwhile() {
+    const std::size_t before = waiting_.size();
+    read_input();
+    return answer_urgent(before);
+  }
+
   ToolResult call(const ToolSpec& tool, const ToolArguments& given) {
+    if (!answer_urgent(0)) return {{}, false, true};
     const auto work = [&] {
       return guarded([&] {
         const ToolCommand made = make_tool_command(tool, given, arguments_, scope_);
@@ -171,7 +178,7 @@ class McpServer {
   std::string explain(const std::string& id) {
     ToolSpec tool;
     tool.name = "explain";
-    return call(tool, {{"id", {id}}}).texts.front();
+    return fmt::format("{}", fmt::join(call(tool, {{"id", {id}}}).texts, "\n"));
   }
 
   const Arguments& arguments_;

@@ -135,18 +135,37 @@ ToolSpec describe(const ToolRow& row) {
   return tool;
 }
 
-/// The words of a call, and the texts that some of them name.
-std::vector<std::string> make_words(const ToolRow& row, const ToolArguments& given, InputScope& scope) {
+/// A zero byte would end the value for the system.
+void refuse_zero_bytes(std::string_view name, const std::string& value) {
+  if (value.find('\0') != value.npos) throw Error(fmt::format("argument '{}' must have no zero bytes", name));
+}
+
+/// The texts of a call, by their words on the command line.
+std::map<std::string, std::string> find_texts(const ToolRow& row, const ToolArguments& given) {
+  std::map<std::string, std::string> texts;
+  for (const ToolWord& word : row.words)
+    if (const auto found = given.find(word.parameter.name);
+        found != given.end() && word.meaning == ToolWord::Meaning::text)
+      for (const std::string& value : found->second) texts[word.shown] = value;
+  return texts;
+}
+
+/// The words of a call. A word of `texts` means a text, and "-" means standard input: a file of such a name is "./-".
+std::vector<std::string> make_words(const ToolRow& row, const ToolArguments& given,
+                                    const std::map<std::string, std::string>& texts) {
   std::vector<std::string> words, names;
   for (const ToolWord& word : row.words) {
     names.push_back(word.parameter.name);
     const auto found = given.find(word.parameter.name);
     if (found == given.end()) continue;
     for (const std::string& value : found->second) {
-      if (word.meaning == ToolWord::Meaning::text) scope.texts[word.shown] = value;
-      // "-" is standard input for the command, and a name for the client.
-      const bool is_dash = word.meaning == ToolWord::Meaning::path && value == "-";
-      words.push_back(word.meaning == ToolWord::Meaning::text ? word.shown : is_dash ? "./-" : value);
+      if (word.meaning == ToolWord::Meaning::text) {
+        words.push_back(word.shown);
+        continue;
+      }
+      refuse_zero_bytes(word.parameter.name, value);
+      const bool means_no_file = value == "-" || texts.contains(value);
+      words.push_back(word.meaning == ToolWord::Meaning::path && means_no_file ? "./" + value : value);
     }
   }
   if (words.empty() && !row.words.empty())
@@ -189,13 +208,14 @@ ToolCommand make_tool_command(const ToolSpec& tool, const ToolArguments& given, 
       continue;
     const OptionSpec& option = find_option(name);
     for (const std::string& value : values) {
+      refuse_zero_bytes(name, value);
       check_path_of(option, value, scope);
       add(name, value);
     }
     if (values.empty() && option.argument.empty()) typed.push_back(fmt::format("--{}", name));
   }
-  InputScope own = scope;
-  const std::vector<std::string> words = make_words(*row, given, own);
+  InputScope own{find_texts(*row, given), scope.roots};
+  const std::vector<std::string> words = make_words(*row, given, own.texts);
   typed.emplace_back("--");
   typed.insert(typed.end(), words.begin(), words.end());
   Arguments arguments = parse_arguments(command, typed);

@@ -136,12 +136,11 @@ void check_cursor(const RpcJson& params) {
   throw RpcError{invalid_params, fmt::format("argument '{}' must be {}", parameter.name, expected)};
 }
 
-/// Clients write numbers as such, also for a size that may have a unit. A zero byte would end the text for the system.
+/// Clients write numbers as such, also for a size that may have a unit.
 std::string read_text(const ToolParameter& parameter, const RpcJson& value) {
   if (value.is_number()) return value.dump();
   if (!value.is_string()) refuse(parameter, "a string");
   std::string text = value.get<std::string>();
-  if (text.find('\0') != text.npos) refuse(parameter, "a string without zero bytes");
   const auto& choices = parameter.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end())
     refuse(parameter, fmt::format("one of: {}", fmt::join(choices, ", ")));
@@ -194,6 +193,18 @@ ToolArguments read_arguments(const ToolSpec& tool, const RpcJson& given) {
 }
 
 // --- the methods ---
+
+/// Makes a call the running one of its session, until it ends in any way.
+class CallInProgress {
+ public:
+  CallInProgress(std::string& running, std::string id) : running_(running) { running_ = std::move(id); }
+  CallInProgress(const CallInProgress&) = delete;
+  CallInProgress& operator=(const CallInProgress&) = delete;
+  ~CallInProgress() { running_.clear(); }
+
+ private:
+  std::string& running_;
+};
 
 /// Answers the requests of one message.
 class Exchange {
@@ -259,9 +270,8 @@ class Exchange {
         std::find_if(offer_.tools.begin(), offer_.tools.end(), [&](const ToolSpec& of) { return of.name == name; });
     if (tool == offer_.tools.end()) throw RpcError{invalid_params, "unknown tool: " + name};
     const ToolArguments arguments = read_arguments(*tool, member(params, "arguments"));
-    running_ = to_line(id);
+    const CallInProgress progress(running_, to_line(id));
     const ToolResult result = offer_.call(*tool, arguments);
-    running_.clear();
     if (result.cancelled) return nullptr;
     RpcJson content = RpcJson::array();
     for (const std::string& text : result.texts) content.push_back({{"type", "text"}, {"text", text}});

@@ -258,17 +258,29 @@ class Tools(Case):
         self.assertIn("In text\n", self.client.text("explain", id="oversized_step", text=FAILED))
         self.assertIn("needs something to read", self.client.failure("analyze"))
         self.assertIn("two runs", self.client.failure("compare", good="good.log"))
+        self.assertIn("OUT OF MEMORY", self.client.text("analyze", text=FAILED.replace("24\n", "24\n\0\n", 1)))
+
+    def test_a_file_with_the_name_of_a_text_is_read(self):
+        for name in ("good", "bad", "text"):
+            (self.folder / name).write_text(GOOD)
+        self.assertIn("GREW", self.client.text("compare", good="bad", bad_text=BAD))
+        self.assertIn("GREW", self.client.text("compare", good="good", bad_text=BAD))
+        self.assertEqual({place["path"] for place in json.loads(self.client.text(
+            "analyze", paths=["text"], text=FAILED, format="json"))["inputs"]}, {"./text", "text"})
 
     def test_arguments_are_checked(self):
         for tool, arguments in (("analyze", {"path": ["train.log"]}), ("analyze", {"paths": 1}), ("analyze", {"paths": [{}]}),
                                 ("analyze", {"paths": ["train.log"], "redact": "off"}), ("analyze", {"text": ["a"]}),
-                                ("analyze", {"paths": ["train.log\0"]}), ("list", {"kind": "secrets"}), ("list", {}),
+                                ("list", {"kind": "secrets"}), ("list", {}),
                                 ("estimate", {"gated": "yes"}), ("analyze", {"paths": ["train.log"], "output": "html=x"})):
             self.assertEqual(self.client.error("tools/call", {"name": tool, "arguments": arguments}), -32602, arguments)
         self.assertIn("did you mean 'paths'?", self.client.request(
             "tools/call", {"name": "analyze", "arguments": {"path": []}})["error"]["message"])
         self.assertIn("--capacity '80'", self.client.failure("analyze", paths=["train.log"], capacity="80"))
         self.assertIn("unknown id", self.client.failure("explain", id="leek"))
+        for tool, arguments in (("analyze", {"paths": ["train.log\0"]}), ("explain", {"id": "leak\0"}),
+                                ("analyze", {"paths": ["train.log"], "capacity": "80GiB\0"}), ("estimate", {"config": "a\0b"})):
+            self.assertIn("must have no zero bytes", self.client.failure(tool, **arguments))
         self.assertIn("file not found", self.client.failure("analyze", paths=["--output=html=page.html"]))
         self.assertIn("file not found", self.client.failure("analyze", paths=["-"]))
         self.assertIn("Verdict", self.client.text("analyze", paths=["train.log"], text=None))
@@ -314,6 +326,16 @@ class Tools(Case):
             [content] = self.client.result("resources/read", {"uri": uri})["contents"]
             self.assertEqual((content["uri"], content["mimeType"]), (uri, "text/plain"))
             self.assertEqual(content["text"], self.command("explain", uri.rsplit("/", 1)[1], "--color=never", "--width=100"))
+
+
+    def test_a_resource_that_is_cut_says_so(self):
+        rules = self.top / "rules" / "causes"
+        rules.mkdir(parents=True)
+        leak = (ROOT / "rules" / "causes" / "leak.toml").read_text()
+        (rules / "leak.toml").write_text(leak.replace("explain = '''\n", "explain = '''\n" + "Memory grows and grows. " * 4000, 1))
+        client = self.start("--rules", str(rules.parent))
+        [content] = client.result("resources/read", {"uri": "oomdoctor://cause/leak"})["contents"]
+        self.assertRegex(content["text"][-200:], r"\nThe answer was cut: the first [\d,]+ of [\d,]+ bytes are above\.")
 
 
 class Roots(Case):
@@ -413,6 +435,28 @@ class Robust(Case):
         self.client.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}})
         self.assertIn("tools", self.client.receive()["result"])
         self.assertEqual(self.client.result("ping"), {})
+
+    def test_what_waits_when_a_call_starts_is_seen(self):
+        call = {"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": "analyze", "arguments": {"paths": ["train.log"]}}}
+        ping = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
+        cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "c"}}
+        for messages, ids in (((call, ping), ["p", "c"]), ((call, ping, cancel), ["p"]), ((call, cancel, ping), ["p"])):
+            self.client.send(b"\n".join(json.dumps(message).encode() for message in messages))
+            self.assertEqual([self.client.receive()["id"] for _ in ids], ids)
+            self.assertEqual(self.client.result("ping"), {})
+
+    def test_a_client_that_does_not_read_yet_loses_nothing(self):
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        requests = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"tools/list"}\n' % number for number in range(40))
+        with open(reading, "rb") as answers, subprocess.Popen([BINARY, "mcp"], stdin=subprocess.PIPE, stdout=writing,
+                                                              stderr=subprocess.PIPE, cwd=self.folder) as process:
+            os.close(writing)
+            process.stdin.write(requests)
+            process.stdin.close()
+            time.sleep(0.5)  # the pipe is full
+            self.assertEqual([json.loads(line)["id"] for line in answers], list(range(40)))
+            self.assertEqual((process.wait(60), process.stderr.read()), (0, b""))
 
     def test_a_call_that_dies_costs_only_itself(self):
         _, worker = self.slow_call()

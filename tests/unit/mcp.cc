@@ -74,6 +74,9 @@ TEST_CASE("an exception of a tool is an answer", "[mcp]") {
   McpSession session(offer);
   CHECK(session.answer(R"({"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"fail"}})")
             .find(R"("code":-32603,"message":"no process")") != std::string::npos);
+  // The call no longer runs, so nothing cancels it.
+  CHECK(session.decide_meanwhile(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}})") ==
+        McpSession::Meanwhile::wait);
 }
 
 }  // namespace
