@@ -42,6 +42,8 @@ def staged(build, notices, stage):
                            ("zsh/_oomdoctor", "zsh/site-functions/_oomdoctor"),
                            ("fish/oomdoctor.fish", "fish/vendor_completions.d/oomdoctor.fish")):
         write(share / target, (generated / source).read_bytes())
+    for name, content, _ in archives.files_below(ROOT / "packaging" / "agents"):
+        write(share / "oomdoctor" / "agents" / name, content)
     documents = share / "doc" / "oomdoctor"
     for name in ("README.md", "LICENSE"):
         write(documents / name, (ROOT / name).read_bytes())

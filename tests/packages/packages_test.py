@@ -242,8 +242,9 @@ class Tarball(Case):
             "share/bash-completion/completions/oomdoctor", "share/doc", "share/doc/oomdoctor",
             "share/doc/oomdoctor/LICENSE", "share/doc/oomdoctor/README.md", "share/doc/oomdoctor/libraries.txt.gz",
             "share/fish", "share/fish/vendor_completions.d", "share/fish/vendor_completions.d/oomdoctor.fish",
-            "share/man", "share/man/man1", "share/man/man1/oomdoctor.1.gz", "share/zsh", "share/zsh/site-functions",
-            "share/zsh/site-functions/_oomdoctor"]))
+            "share/man", "share/man/man1", "share/man/man1/oomdoctor.1.gz", "share/oomdoctor", "share/oomdoctor/agents",
+            "share/oomdoctor/agents/oomdoctor", "share/oomdoctor/agents/oomdoctor/SKILL.md", "share/zsh",
+            "share/zsh/site-functions", "share/zsh/site-functions/_oomdoctor"]))
         self.assertEqual((folder / "bin" / "oomdoctor").read_bytes(), BINARY.read_bytes())
         self.assert_works(folder / "bin" / "oomdoctor", self.folder / "logs")
 

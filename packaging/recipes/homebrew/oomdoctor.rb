@@ -22,6 +22,7 @@ class Oomdoctor < Formula
     bash_completion.install "share/bash-completion/completions/oomdoctor"
     zsh_completion.install "share/zsh/site-functions/_oomdoctor"
     fish_completion.install "share/fish/vendor_completions.d/oomdoctor.fish"
+    pkgshare.install "share/oomdoctor/agents"
   end
 
   test do
