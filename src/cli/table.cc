@@ -226,8 +226,10 @@ const std::vector<CommandSpec>& command_table() {
       {"mcp",
        "",
        "serve coding agents over standard input and output (Model Context Protocol)",
-       "Offers analyze, compare, estimate, explain, list and survey as tools. Clients name paths below --root, or send "
-       "the text of a log. It reads files only. To add it to a client: {\"mcpServers\": {\"oomdoctor\": {\"command\": "
+       "Offers analyze, compare, estimate, explain, list, snapshot and survey as tools. Clients name paths below "
+       "--root, "
+       "or send the text of a log. It reads files only. To add it to a client: {\"mcpServers\": {\"oomdoctor\": "
+       "{\"command\": "
        "\"oomdoctor\", \"args\": [\"mcp\"]}}}",
        {"root", "rules", "format-file", "help"},
        {},

@@ -4,9 +4,11 @@ import contextlib
 import json
 import os
 import pathlib
+import pickle
 import queue
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +39,7 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 ha
 1.25 GiB is free. Including non-PyTorch memory, this process has 38.14 GiB memory in use. Of the allocated memory 36.90 \
 GiB is allocated by PyTorch, and 512.00 MiB is reserved by PyTorch but unallocated. {ORDER}
 """
+SNAPSHOT = ROOT / "samples" / "snapshots" / "leak.pickle"
 SECRET = "hf_" + "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1cD3e"
 GOOD = "".join(f"step {step} | loss 2.0 | allocated {11 + step / 1000:.2f} GiB\n" for step in range(60))
 BAD = "".join(f"step {step} | loss 2.0 | allocated {11 + step / 8:.2f} GiB\n" for step in range(60))
@@ -221,7 +224,7 @@ class Protocol(Case):
 class Tools(Case):
     def test_they_are_described(self):
         tools = {tool["name"]: tool for tool in self.client.result("tools/list")["tools"]}
-        self.assertEqual(set(tools), {"analyze", "compare", "estimate", "explain", "list", "survey"})
+        self.assertEqual(set(tools), {"analyze", "compare", "estimate", "explain", "list", "snapshot", "survey"})
         for tool in tools.values():
             self.assertTrue(tool["annotations"]["readOnlyHint"])
             self.assertFalse(tool["annotations"]["openWorldHint"])
@@ -249,6 +252,9 @@ class Tools(Case):
                          self.command("explain", "leak", "bad.log", *plain))
         self.assertEqual(self.client.text("list", kind="fixes"), self.command("list", "fixes", *plain))
         self.assertEqual(self.client.text("survey", paths=["."]), self.command("survey", ".", *plain))
+        shutil.copy(SNAPSHOT, self.folder)
+        self.assertEqual(self.client.text("snapshot", paths=[SNAPSHOT.name]), self.command("snapshot", SNAPSHOT.name, *plain))
+        self.assertIn("no allocator snapshot", self.client.failure("snapshot", paths=["train.log"]))
 
     def test_a_text_stands_for_a_log(self):
         verdict = self.client.text("analyze", paths=["train.log"]).splitlines()[1]
@@ -301,10 +307,27 @@ class Tools(Case):
         self.assertRegex(self.client.text("analyze", paths=["train.log"]), r"(?m)^   In .*, 24 → \d+ \[train\.log:1\]:$")
 
     def test_secrets_are_never_in_an_answer(self):
-        (self.folder / "secret.log").write_text(FAILED.replace("batch_size: 24", f"HF_TOKEN={SECRET}")
-                                                .replace("loss.backward()", f'login("{SECRET}")'))
-        for format_ in ("agent", "json", "markdown"):
-            self.assertNotIn(SECRET, json.dumps(self.client.call("analyze", paths=["secret.log"], format=format_)))
+        (self.folder / SECRET).mkdir()
+        log = f"{SECRET}/failed.log"
+        text = FAILED.replace("batch_size: 24", f"HF_TOKEN={SECRET}").replace("loss.backward()", f'login("{SECRET}")')
+        (self.folder / log).write_text(text)
+        snapshot = pickle.loads(SNAPSHOT.read_bytes())
+        (self.folder / "secret.json").write_text(json.dumps(snapshot).replace("birdsong", SECRET))
+        (self.folder / "config.json").write_text(json.dumps({"model_type": "llama", "hidden_size": SECRET}))
+        end = SECRET[-12:]  # a table cuts the beginning of a long path
+        for tool, arguments, formats in (
+                ("analyze", {"paths": log}, ("agent", "json", "markdown")),
+                ("compare", {"good": "good.log", "bad": log}, ("agent", "json", "markdown")),
+                ("explain", {"id": "oversized_step", "paths": log}, ("",)),
+                ("snapshot", {"paths": "secret.json"}, ("terminal", "json", "markdown")),
+                ("survey", {"paths": log}, ("terminal",))):
+            for format_ in formats:
+                with self.subTest(tool, format=format_):
+                    given, words = ({"format": format_}, [f"--format={format_}"]) if format_ else ({}, [])
+                    self.assertIn(end, self.command(tool, *arguments.values(), *words, "--redact=off"))
+                    self.assertNotIn(end, json.dumps(self.client.call(tool, **arguments, **given)))
+        self.assertNotIn(end, json.dumps(self.client.call("analyze", text=text)))
+        self.assertNotIn(end, self.client.failure("estimate", config="config.json"))
 
     def test_a_long_answer_is_cut_and_says_so(self):
         (self.folder / "rows").mkdir()
@@ -355,6 +378,7 @@ class Roots(Case):
         self.assertIn("outside", self.client.failure("estimate", config="../config.json"))
         self.assertIn("outside", self.client.failure("compare", good="good.log", bad="../outside.log"))
         self.assertIn("outside", self.client.failure("survey", paths=[".."]))
+        self.assertIn("outside", self.client.failure("snapshot", paths=[str(SNAPSHOT)]))
         self.assertIn("outside", self.client.failure("explain", id="leak", paths=["../outside.log"]))
         self.assertIn("OUT OF MEMORY", self.client.text("analyze", paths=["deep/../train.log"]))
 
