@@ -1,8 +1,10 @@
 // Logs of many jobs in, one line for each job out.
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -16,6 +18,7 @@
 #include "report/survey.h"
 #include "report/words.h"
 #include "serialize/part_files.h"
+#include "serialize/survey_lines.h"
 
 namespace oomdoctor {
 namespace {
@@ -40,7 +43,10 @@ class SurveyLogs {
   SurveyLogs(std::vector<LogSource> sources, const Options& options) : reader_(options.format_files) {
     std::vector<std::string> part_files;
     for (LogSource& source : sources) {
-      if (!source.memory && !source.member && holds_parts(source.path))
+      const bool is_file = !source.memory && !source.member;
+      if (is_file && holds_survey_lines(source.path))
+        add_jobs(source.path);
+      else if (is_file && holds_parts(source.path))
         part_files.push_back(source.path);
       else
         logs_.push_back({source.path, std::move(source), std::nullopt});
@@ -53,6 +59,18 @@ class SurveyLogs {
   }
 
   std::size_t size() const { return logs_.size(); }
+  /// The jobs that other surveys have read. A survey may have run twice, and the logs have grown in between: of one
+  /// path the line of the most logs and the latest end stays, in whatever order the files come.
+  std::vector<SurveyJob> take_jobs() {
+    const auto key = [](const SurveyJob& job) {
+      return std::tie(job.path, job.logs, job.ended_at, job.step, job.headline);
+    };
+    std::sort(jobs_.begin(), jobs_.end(), [&](const SurveyJob& a, const SurveyJob& b) { return key(b) < key(a); });
+    jobs_.erase(std::unique(jobs_.begin(), jobs_.end(),
+                            [](const SurveyJob& a, const SurveyJob& b) { return a.path == b.path; }),
+                jobs_.end());
+    return std::move(jobs_);
+  }
   std::vector<std::string> paths() const {
     std::vector<std::string> paths;
     for (const SurveyedLog& log : logs_) paths.push_back(log.path);
@@ -85,6 +103,16 @@ class SurveyLogs {
     std::optional<LogSource> source;
     std::optional<std::size_t> part;  ///< index into parts_, if there is no source
   };
+
+  void add_jobs(const std::string& file) {
+    try {
+      read_survey_lines(
+          file, [&](SurveyJob job) { jobs_.push_back(std::move(job)); },
+          [&](const std::string& problem) { add_problem(left_out_words(problem)); });
+    } catch (const Error& error) {
+      add_problem(left_out_words(error.what()));
+    }
+  }
 
   void add_parts(const std::vector<std::string>& files) {
     if (files.empty()) return;
@@ -132,6 +160,7 @@ class SurveyLogs {
 
   LogReader reader_;
   std::optional<PartFiles> parts_;
+  std::vector<SurveyJob> jobs_;  ///< of other surveys
   std::vector<SurveyedLog> logs_;
   std::mutex mutex_;  ///< guards problems_
   std::set<std::string> problems_;
@@ -169,7 +198,8 @@ Survey survey(const std::vector<LogSource>& sources, const Options& given) {
   const Rules rules(options);
   SurveyLogs logs(sources, options);
   std::vector<std::vector<std::size_t>> jobs = group_by_path(logs.paths());
-  if (jobs.empty()) throw Error("no log to survey");
+  std::vector<SurveyJob> known = logs.take_jobs();
+  if (jobs.empty() && known.empty()) throw Error("no log to survey");
   const std::size_t threads = threads_per_log(jobs.size(), options);
   std::vector<JobSpan> spans(jobs.size());
   std::vector<SurveyJob> lines(jobs.size());
@@ -201,6 +231,10 @@ Survey survey(const std::vector<LogSource>& sources, const Options& given) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (!owners[i] && kept++ != i) lines[kept - 1] = std::move(lines[i]);
   lines.resize(kept);
+  if (lines.empty())
+    lines = std::move(known);
+  else
+    std::move(known.begin(), known.end(), std::back_inserter(lines));
   std::vector<ReportNote> notes = logs.notes();
   for (const ReportLostEvidence& lost : given.lost)
     notes.push_back({"warning", left_out_words(lost_evidence_words(lost)), std::nullopt});

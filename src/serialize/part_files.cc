@@ -18,14 +18,14 @@ namespace {
 constexpr std::size_t max_line = 48 << 20;  ///< every case of a scan is smaller
 constexpr std::size_t block_size = 1 << 16;
 
-std::ifstream open_file(const std::string& path) {
+}  // namespace
+
+std::ifstream open_lines(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(fmt::format("cannot open '{}': {}", path, std::strerror(errno)));
   return file;
 }
-
-}  // namespace
 
 std::string left_out_words(std::string_view problem) { return fmt::format("left out: {}", problem); }
 
@@ -95,7 +95,7 @@ void PartFiles::left_out(const Error& error) {
 // Reads in blocks, so that a line without an end cannot fill memory. A line over the limit is skipped up to its end,
 // and its offset still counts.
 void PartFiles::find_in(std::size_t file) {
-  std::ifstream in = open_file(paths_[file]);
+  std::ifstream in = open_lines(paths_[file]);
   std::string line, bytes(block_size, '\0');
   long long offset = 0;
   std::size_t number = 1;
@@ -140,7 +140,7 @@ void PartFiles::find_in(std::size_t file) {
 std::string PartFiles::where(const Part& part) const { return fmt::format("{}:{}", paths_[part.file], part.number); }
 
 std::string PartFiles::read_text(const Part& part) const {
-  std::ifstream in = open_file(paths_[part.file]);
+  std::ifstream in = open_lines(paths_[part.file]);
   in.seekg(part.offset);
   std::string line(part.bytes, '\0');
   in.read(line.data(), static_cast<std::streamsize>(line.size()));

@@ -2,6 +2,7 @@
 // Memory holds only the positions of the parts; their content is read on demand.
 #pragma once
 
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@ namespace oomdoctor {
 /// A problem in the words of a note.
 std::string left_out_words(std::string_view problem);
 
+/// A file of lines. Throws Error with the reason if it cannot be opened.
+std::ifstream open_lines(const std::string& path);
 /// True for a file of parts: a line of its first MiB begins as a part does. False for what cannot be read.
 bool holds_parts(const std::string& path);
 

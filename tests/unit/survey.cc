@@ -343,6 +343,53 @@ TEST_CASE("a survey of parts equals the survey of the logs", "[survey]") {
   CHECK(text_of(survey({logs[3], a, b, logs[0]})) == direct);
 }
 
+TEST_CASE("a survey of the lines of surveys equals the survey of the logs", "[survey]") {
+  const testing::TemporaryFolder folder;
+  const std::vector<LogSource> logs = mixed_logs();
+  const std::string direct = text_of(survey(logs));
+  const std::vector<LogSource> some(logs.begin(), logs.begin() + 3), others(logs.begin() + 3, logs.end());
+  const LogSource a{folder.write("a.jsonl", survey_jsonl(survey(some))), std::nullopt},
+      b{folder.write("b.jsonl", survey_jsonl(survey(others))), std::nullopt};
+  CHECK(text_of(survey({a, b})) == direct);
+  CHECK(text_of(survey({b, a, b})) == direct);
+  // Lines, parts and logs add up.
+  std::string parts;
+  for (const std::string& line : parts_of(others)) parts += line;
+  CHECK(text_of(survey({a, {folder.write("parts.jsonl", parts), std::nullopt}})) == direct);
+  CHECK(text_of(survey({a, others[0], others[1], others[2], others[3]})) == direct);
+}
+
+TEST_CASE("of two lines of one job, that with more of its logs counts", "[survey]") {
+  const testing::TemporaryFolder folder;
+  const auto line = [](const std::string& log) { return survey_jsonl(survey({{"x/train.log", log}})); };
+  const std::string early = line(step_at("12:00:00", 1) + step_at("12:10:00", 2)),
+                    late = line(step_at("12:00:00", 1) + step_at("12:10:00", 2) + failed_at("12:11:00"));
+  for (const std::string& text : {early + late, late + early})
+    CHECK(only_job({{folder.write("jobs.jsonl", text), std::nullopt}}).outcome == Outcome::oom);
+}
+
+TEST_CASE("a damaged line of a job gives a note, and the others are there", "[survey]") {
+  const testing::TemporaryFolder folder;
+  const std::string line = survey_jsonl(survey({{"x/train.log", killed_text("a.py")}}));
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = line;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+  };
+  for (const std::string& damaged :
+       {changed("\"outcome\":\"oom\"", "\"outcome\":\"fine\""), changed("\"logs\":1", "\"logs\":-1"),
+        changed("\"logs\":1", "\"logs\":1e300"), changed("\"fixes\":[", "\"fixes\":7,\"more\":["),
+        changed("\"failed_at\":null", "\"failed_at\":\"2025-13-01T00:00:00\""),
+        changed("\"failed_at\":null", "\"failed_at\":\"2025-01-01T-1:00:00\""), line.substr(0, line.size() / 2) + "\n",
+        std::string("[1]\n"), std::string(3 << 20, 'x') + "\n", std::string(200'000, '[') + "\n"}) {
+    const Survey result = survey({{folder.write("jobs.jsonl", line + damaged + "\n"), std::nullopt}});
+    CAPTURE(damaged.substr(0, 300));
+    CHECK(result.jobs.size() == 1);
+    REQUIRE(result.notes.size() == 1);
+    CHECK(result.notes[0].text.find("jobs.jsonl:2: ") != std::string::npos);
+  }
+}
+
 TEST_CASE("a log that grew after its part was written counts twice, as one job", "[survey]") {
   const testing::TemporaryFolder folder;
   const std::string part =

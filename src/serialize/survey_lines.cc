@@ -1,0 +1,153 @@
+#include "serialize/survey_lines.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <vector>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "report/survey_fields.h"
+#include "serialize/part_files.h"
+
+namespace oomdoctor {
+namespace {
+
+using AnyJson = nlohmann::json;
+
+constexpr std::size_t longest_line = 1 << 20;  ///< a job has about two kilobytes
+constexpr std::string_view line_begin = R"({"oomdoctor_survey":)";
+
+/// The reason why a line is none of a job.
+struct NoJob {
+  std::string why;
+};
+
+/// Seconds since 1970 of "2025-03-04T09:32:10".
+std::optional<double> time_of(const std::string& iso) {
+  if (iso.empty()) return std::nullopt;
+  unsigned parts[6];
+  constexpr std::string_view form = "0000-00-00T00:00:00";
+  if (iso.size() != form.size()) throw NoJob{"a time is none"};
+  constexpr std::size_t starts[] = {0, 5, 8, 11, 14, 17}, sizes[] = {4, 2, 2, 2, 2, 2};
+  for (std::size_t i = 0; i < 6; ++i) {
+    const char *const from = iso.data() + starts[i], *const end = from + sizes[i];
+    if (std::from_chars(from, end, parts[i]).ptr != end) throw NoJob{"a time is none"};
+  }
+  const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(parts[0])), std::chrono::month(parts[1]),
+                                        std::chrono::day(parts[2])};
+  if (!day.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60) throw NoJob{"a time is none"};
+  const auto days = std::chrono::sys_days(day).time_since_epoch().count();
+  return 86400.0 * static_cast<double>(days) + 3600.0 * parts[3] + 60.0 * parts[4] + parts[5];
+}
+
+/// Reads the fields of one struct. The dates are texts in the line: time_of() has them.
+class LineReader : public FieldVisitor {
+ public:
+  explicit LineReader(const AnyJson& in) : in_(in) {
+    if (!in.is_object()) throw NoJob{"there is no object where one must be"};
+  }
+
+  template <class T>
+  void operator()(const char* name, T& value, const FieldSpec& = {}) {
+    const auto found = in_.find(name);
+    if (found == in_.end() || found->is_null()) return;
+    try {
+      read(*found, value);
+    } catch (const NoJob& broken) {
+      throw NoJob{fmt::format("{}: {}", name, broken.why)};
+    } catch (const AnyJson::exception&) {
+      throw NoJob{fmt::format("{}: it is of another kind", name)};
+    }
+  }
+
+ private:
+  static void read(const AnyJson& from, std::string& value) { value = from.get<std::string>(); }
+  static void read(const AnyJson& from, bool& value) { value = from.get<bool>(); }
+  static void read(const AnyJson& from, double& value) {
+    value = from.get<double>();
+    if (!std::isfinite(value)) throw NoJob{"it is no number"};
+  }
+  static void read(const AnyJson& from, std::int64_t& value) {
+    if (!from.is_number_integer()) throw NoJob{"it is no whole number"};
+    value = from.get<std::int64_t>();
+    if (value < 0) throw NoJob{"it is below 0"};
+  }
+  static void read(const AnyJson& from, Outcome& value) {
+    const auto name = from.get<std::string>();
+    for (const Outcome known : {Outcome::unrecognised, Outcome::no_oom, Outcome::ended_otherwise, Outcome::handled_oom,
+                                Outcome::at_risk, Outcome::possible_oom, Outcome::oom})
+      if (to_string(known) == name) return void(value = known);
+    throw NoJob{"it is not known"};
+  }
+  static void read(const AnyJson& from, SurveyFix& value) {
+    LineReader inner(from);
+    fields(inner, value);
+  }
+  template <class T>
+  static void read(const AnyJson& from, std::optional<T>& value) {
+    read(from, value.emplace());
+  }
+  template <class T>
+  static void read(const AnyJson& from, std::vector<T>& values) {
+    if (!from.is_array()) throw NoJob{"it is no list"};
+    values.reserve(from.size());
+    for (const AnyJson& item : from) read(item, values.emplace_back());
+  }
+
+  const AnyJson& in_;
+};
+
+SurveyJob read_line(const std::string& line) {
+  const AnyJson in = AnyJson::parse(line, nullptr, false);
+  if (!in.is_object() || in.value("oomdoctor_survey", AnyJson()) != survey_schema_version)
+    throw NoJob{fmt::format("it is no line of a job of version {}", survey_schema_version)};
+  SurveyJob job;
+  LineReader reader(in);
+  fields(reader, job);
+  std::string failed_at, ended_at;
+  reader("failed_at", failed_at);
+  reader("ended_at", ended_at);
+  job.failed_at = time_of(failed_at);
+  job.ended_at = time_of(ended_at);
+  if (job.path.empty() || job.logs < 1) throw NoJob{"it names no log"};
+  return job;
+}
+
+}  // namespace
+
+bool holds_survey_lines(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string text(line_begin.size(), '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return static_cast<std::size_t>(in.gcount()) == text.size() && text == line_begin;
+}
+
+void read_survey_lines(const std::string& path, const std::function<void(SurveyJob)>& take,
+                       const std::function<void(const std::string&)>& left_out) {
+  std::ifstream in = open_lines(path);
+  std::string line;
+  for (std::size_t number = 1; in; ++number) {
+    line.clear();
+    bool ended = false, too_long = false;
+    for (int c; !ended && (c = in.rdbuf()->sbumpc()) != std::ifstream::traits_type::eof();) {
+      ended = c == '\n';
+      too_long = too_long || line.size() > longest_line;
+      if (!ended && !too_long) line += static_cast<char>(c);
+    }
+    if (!ended) in.setstate(std::ios::eofbit | std::ios::failbit);
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    try {
+      if (too_long) throw NoJob{"it is longer than a line of a job"};
+      take(read_line(line));
+    } catch (const NoJob& broken) {
+      left_out(fmt::format("{}:{}: {}", path, number, broken.why));
+    }
+  }
+}
+
+}  // namespace oomdoctor
