@@ -11,11 +11,13 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/small_file.h"
 #include "cli/estimate_limits.h"
 #include "cli/estimate_words.h"
 #include "cli/gpu_option.h"
 #include "cli/model_config.h"
 #include "cli/published_models.h"
+#include "cli/trainer_settings.h"
 #include "estimate/model_plan.h"
 #include "estimate/size_limits.h"
 #include "report/words.h"
@@ -283,9 +285,29 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
   }
 }
 
+bool is_yaml(std::string_view path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
+
+/// Adds what the YAML of --config, and a command behind "--", say of the run. Returns a note on it; "" for neither.
+std::string add_trainer_settings(Arguments& arguments) {
+  const std::string path = arguments.value_or("config", "");
+  if (!arguments.words.empty() && !arguments.words.front().starts_with("--") && arguments.words.size() < 2)
+    throw Error(fmt::format("unexpected argument '{}': estimate takes options, and a command after --",
+                            arguments.words.front()),
+                "", "see oomdoctor estimate --help");
+  TrainerSettings settings = read_command_settings(arguments.words);
+  if (is_yaml(path))
+    for (const auto& [name, value] : read_yaml_settings(read_small_file(path))) settings.try_emplace(name, value);
+  if (settings.empty() && !is_yaml(path)) return {};
+  const std::string said = add_trainer_options(settings, arguments);
+  const std::string from = is_yaml(path) ? path : "the command";
+  if (said.empty()) throw Error(from + " says nothing of a model or a run", "", "see oomdoctor estimate --help");
+  return fmt::format("{} says {}", from, said);
+}
+
 /// The model of --model or --config; an empty one without both.
 ModelConfig find_config(const Arguments& arguments) {
-  const auto typed = arguments.value("model"), path = arguments.value("config");
+  auto typed = arguments.value("model"), path = arguments.value("config");
+  if (path && is_yaml(*path)) path.reset();
   if (typed && path) throw Error("--model and --config both describe the model", "", "give one of them");
   if (path) return read_model_config(*path);
   if (!typed) return {};
@@ -327,7 +349,8 @@ const std::vector<OptionGroup>& estimate_option_groups() {
   static const std::vector<OptionGroup> groups = {
       {"The model",
        {{"model", 0, "MODEL", "a published model, as oomdoctor list models has it"},
-        {"config", 0, "FILE", "config.json of a Hugging Face model; an option beside a model has the last word"},
+        {"config", 0, "FILE",
+         "config.json of a Hugging Face model, or a trainer's YAML; other options have the last word"},
         {"params", 0, "N", "parameters: 7B, 6.74e9; else counted from the sizes"}},
        {{"layers", 0, "N", "layers of the decoder"},
         {"hidden", 0, "N", "hidden size"},
@@ -381,14 +404,14 @@ const std::vector<OptionGroup>& estimate_option_groups() {
 
 // The named model or --config comes first, so that other options override it. The batch is chosen last, because it
 // depends on everything else.
-EstimateRequest parse_estimate_request(const Arguments& arguments) {
-  if (!arguments.words.empty())
-    throw Error(fmt::format("unexpected argument '{}': estimate takes options only", arguments.words.front()), "",
-                "see oomdoctor estimate --help");
+EstimateRequest parse_estimate_request(const Arguments& typed) {
   EstimateRequest request;
+  Arguments arguments = typed;
+  const std::string of_trainer = add_trainer_settings(arguments);
   ModelConfig config = find_config(arguments);
   request.model = config.shape;
   request.said.notes = std::move(config.notes);
+  if (!of_trainer.empty()) request.said.notes.push_back(of_trainer);
   read_model(arguments, request.model);
   read_run(arguments, request.run);
   read_images(arguments, config.image_tokens, request.model, request.run);

@@ -171,7 +171,7 @@ const std::vector<CommandSpec>& command_table() {
        {},
        run_watch},
       {"estimate",
-       "[--model MODEL|--config FILE] ...",
+       "[--model MODEL|--config FILE] ... [-- COMMAND...]",
        "estimate the memory of a run before it starts",
        "Computes weights, gradients, optimizer states, activations, logits and caches of a model from its sizes. "
        "Reports whether they fit the GPU with a 5% margin, and what to change if they do not. Exit status: 0 it fits "

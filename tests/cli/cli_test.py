@@ -1015,6 +1015,78 @@ class Estimate(Case):
         self.assertEqual(self.estimate("--config", "config.json", "--seq", "8192"), self.estimate(*sizes))
         self.assertEqual(self.terms(*sizes)["weights"], 2 * 8030261248)
 
+    # What a trainer's settings say: the same estimate as that of the options.
+    TRAINERS = {
+        "axolotl.yml": ("""\
+# QLoRA of a small model
+base_model: NousResearch/Meta-Llama-3-8B   # the base
+load_in_8bit: false
+load_in_4bit: true
+datasets:
+  - path: some/data
+    sequence_len: 17
+adapter: qlora
+sequence_len: 4096
+lora_r: 32
+lora_target_modules:
+  - q_proj
+  - v_proj
+gradient_accumulation_steps: 4
+micro_batch_size: 2
+optimizer: paged_adamw_8bit
+bf16: auto
+gradient_checkpointing: true
+""", "--batch 2 --accumulation 4 --seq 4096 --lora-rank 32 --lora-targets query-value --bits 4 --checkpointing full "
+     "--optimizer AdamW-8bit"),
+        "full.yaml": ("""\
+base_model: "NousResearch/Meta-Llama-3-8B"
+sequence_len: 8192
+micro_batch_size: 1
+optimizer: adamw_torch_fused
+bf16: true
+gradient_checkpointing:
+lora_r: 64
+""", "--batch 1 --seq 8192 --optimizer AdamW --precision bf16"),
+        "llama_factory.yaml": ("""\
+### model
+model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct
+finetuning_type: lora
+lora_target: all
+deepspeed: examples/deepspeed/ds_z3_config.json
+cutoff_len: 2048
+per_device_train_batch_size: 1
+bf16: true
+""", "--batch 1 --seq 2048 --lora-rank 8 --checkpointing full"),
+    }
+
+    def test_the_settings_of_a_trainer_are_options(self):
+        for name, (text, options) in self.TRAINERS.items():
+            (self.folder / name).write_text(text)
+            self.assertEqual(self.estimate("--config", name), self.estimate("--model", "llama-3-8b", *options.split()))
+            self.assert_noted(f"{name} says --model ", options, "--config", name)
+
+    def assert_noted(self, begin, end, *words):
+        text = " ".join(self.run_here("estimate", *words).stdout.split())
+        self.assertRegex(text, f"note {re.escape(begin)}\\S+ {re.escape(end)} ")
+
+    def test_a_command_of_a_training_is_options_and_an_option_has_the_last_word(self):
+        command = ("-- accelerate launch --num_processes 2 train.py --model_name_or_path Qwen/Qwen2.5-7B --fp16 "
+                   "--per-device-train-batch-size=4 --max_seq_length 1024 --deepspeed zero2.json --optim adafactor").split()
+        same = "--model qwen2.5-7b --batch 4 --seq 1024 --dp 2 --zero 2 --precision amp --optimizer Adafactor".split()
+        self.assert_noted("the command says --model ", "--batch 4 --seq 1024 --dp 2 --optimizer Adafactor --precision amp --zero 2",
+                          *command)
+        self.assertEqual(self.estimate(*command), self.estimate(*same))
+        self.assertEqual(self.terms("--batch", "1", *command), self.terms(*same, "--batch", "1"))
+
+    def test_settings_that_say_nothing_or_nonsense_are_errors(self):
+        for text, words in (("- 1\n", "says nothing"), (": :\n\t\n", "says nothing"), ("\0\xff" * 99, "says nothing"),
+                            ("base_model: some/unknown-thing\n", "unknown"),
+                            ("base_model: llama-3-8b\nsequence_len: ${LENGTH}\n", "invalid --seq")):
+            (self.folder / "run.yml").write_text(text)
+            done = self.run_here("estimate", "--config", "run.yml")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), text)
+            self.assertIn(words, done.stderr)
+
     def test_published_models_have_their_parameters(self):
         self.assertGreaterEqual(len(published_models.PUBLISHED), 40)
         for name, (total, fields) in published_models.PUBLISHED.items():
@@ -1275,7 +1347,7 @@ class Estimate(Case):
                 (["--params", "7B", "--offload", "all"], "--offload all needs --zero 3", ""),
                 (["--params", "7B", "--bits", "4"], "quantized weights cannot be trained", ""),
                 (["--params", "7B", "--format", "github"], "invalid --format 'github'", "choose one of: terminal, json"),
-                (["model.json"], "unexpected argument 'model.json': estimate takes options only", "")):
+                (["model.json"], "unexpected argument 'model.json': estimate takes options, and a command after --", "")):
             self.assert_refused(["estimate", *words], message, advice)
 
     def test_sizes_beyond_their_range(self):
