@@ -113,7 +113,7 @@ class TrainerOptions {
       if (targets == "q_proj,v_proj" || targets == "v_proj,q_proj") set("lora-targets", "query-value");
     }
     const std::string bits = value("quantization_bit");
-    const bool quantised = adapter.ends_with("lora") && adapter.starts_with('q');  // "qlora"
+    const bool quantised = adapter.ends_with("lora") && adapter.starts_with('q');
     if (is_on("load_in_4bit") || quantised || bits == "4")
       set("bits", "4");
     else if (is_on("load_in_8bit") || bits == "8")

@@ -54,6 +54,7 @@ LIBRARIES = {
 # Ids that are also words of the report's contract or of a log, as (file or folder, id): why.
 ORDINARY_WORDS = {
     ("src/cli/trainer_settings.cc", "lora"): "a value in a trainer's settings",
+    ("src/cli/trainer_settings.cc", "adafactor"): "the same",
     ("src/model/event.h", "masked"): "a kind of incident in the report's contract",
     ("src/model/event.h", "shared_memory"): "a kind of incident in the report's contract",
     ("src/report/incident_words.cc", "shared_memory"): "the same kind, in words",
