@@ -60,7 +60,7 @@ def run(*words, stdin=None, cwd=None, environment=None, text=True):
     clean = {k: v for k, v in os.environ.items() if not k.startswith(job) and k not in ours}
     clean.update(environment or {})
     where = {"input": stdin} if stdin is not None else {"stdin": subprocess.DEVNULL}
-    return subprocess.run([BINARY, *words], capture_output=True, text=text, cwd=cwd, env=clean, timeout=60, **where)
+    return subprocess.run([BINARY, *words], capture_output=True, text=text, cwd=cwd, env=clean, timeout=120, **where)
 
 
 def errors_at_terminal(*words, cwd):
