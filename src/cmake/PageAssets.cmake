@@ -1,4 +1,4 @@
-# oomdoctor_page_assets(OUTPUT): embeds the style sheet and the script of the HTML report, src/render/page/, in a source
+# oomdoctor_page_assets(OUTPUT): embeds the style sheet and the scripts of the HTML pages, src/render/page/, in a source
 # file that defines shipped_page_assets(). Each has the hash that the page's Content-Security-Policy lists.
 #
 # The build also runs this file as a script (cmake -P), which writes the source file.
@@ -8,7 +8,7 @@ function(oomdoctor_page_assets output)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -D PAGE=${page} -D OUTPUT=${output} -P ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
-    DEPENDS ${page}/page.css ${page}/page.js ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
+    DEPENDS ${page}/page.css ${page}/page.js ${page}/survey.js ${PROJECT_SOURCE_DIR}/src/cmake/PageAssets.cmake
     COMMENT "Embedding the HTML report's page"
     VERBATIM)
 endfunction()
@@ -51,8 +51,10 @@ endfunction()
 
 file(READ ${PAGE}/page.css style)
 file(READ ${PAGE}/page.js script)
+file(READ ${PAGE}/survey.js survey_script)
 asset("${style}" style)
 asset("${script}" script)
+asset("${survey_script}" survey_script)
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[// Written by src/cmake/PageAssets.cmake from src/render/page/.
 #include "render/html.h"
 
@@ -61,7 +63,8 @@ namespace oomdoctor {
 const PageAssets& shipped_page_assets() {
   static constexpr PageAssets assets = {
       @style@,
-      @script@};
+      @script@,
+      @survey_script@};
   return assets;
 }
 

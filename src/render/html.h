@@ -16,7 +16,7 @@ struct PageAsset {
 };
 
 struct PageAssets {
-  PageAsset style, script;
+  PageAsset style, script, survey_script;
 };
 
 /// The files of src/render/page/, embedded by the build.

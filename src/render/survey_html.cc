@@ -21,8 +21,9 @@ std::string number_cell(std::int64_t number) {
 }
 
 std::string lost_cell(const SurveySums& sums) {
-  return fmt::format("<td class=\"n\">{}</td>",
-                     sums.timed == 0 ? "" : html_inline(gpu_hours_text(sums.lost_gpu_seconds)));
+  if (sums.timed == 0) return "<td class=\"n\"></td>";
+  return fmt::format("<td class=\"n\" data-value=\"{:.0f}\">{}</td>", sums.lost_gpu_seconds,
+                     html_inline(gpu_hours_text(sums.lost_gpu_seconds)));
 }
 
 /// A fix with the command that explains it.
@@ -104,8 +105,12 @@ void add_job_row(Document& page, const SurveyJob& job) {
            job.job.empty() ? "" : html_inline(job.job) + "<br>", html_inline(job.path), html_inline(job.user),
            html_inline(job.program), html_inline(gpu_words(job)), html_inline(outcome_words(job.outcome)),
            html_inline(cause));
-  page.add("<td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n", job.step ? std::to_string(*job.step) : "",
-           job.lost_seconds ? html_inline(duration_text(*job.lost_seconds)) : "");
+  page.add("<td class=\"n\">{}</td>", job.step ? std::to_string(*job.step) : "");
+  if (job.lost_seconds)
+    page.add("<td class=\"n\" data-value=\"{:.0f}\">{}</td></tr>\n", *job.lost_seconds,
+             html_inline(duration_text(*job.lost_seconds)));
+  else
+    page.add("<td class=\"n\"></td></tr>\n");
 }
 
 /// The failures first, the latest on top. The jobs without a failure are folded.
@@ -141,7 +146,7 @@ void add_survey_notes(Document& page, const Survey& survey) {
 
 std::string survey_html(const Survey& survey, const PageAssets& assets) {
   Document page;
-  html::add_head(page, survey_headline(survey), {assets.style, {}});
+  html::add_head(page, survey_headline(survey), {assets.style, assets.survey_script, {}});
   page.add("<body>\n<main>\n");
   add_summary(page, survey);
   add_repeated(page, survey);
@@ -149,7 +154,8 @@ std::string survey_html(const Survey& survey, const PageAssets& assets) {
   add_week_table(page, survey);
   add_job_tables(page, survey);
   add_survey_notes(page, survey);
-  page.add("<p class=\"muted\">oomdoctor {}</p>\n</main>\n</body>\n</html>\n", html_inline(survey.tool_version));
+  page.add("<p class=\"muted\">oomdoctor {}</p>\n</main>\n<script>{}</script>\n</body>\n</html>\n",
+           html_inline(survey.tool_version), assets.survey_script.text);
   return page.take();
 }
 

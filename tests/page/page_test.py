@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -538,6 +539,49 @@ class Charts(InABrowser):
         self.assertEqual(page.evaluate(interval), 1)
         self.assertIn("forecast", page.evaluate("[...document.querySelectorAll('.stage')].map(e => e.textContent)"))
         self.assertEqual(self.page.evaluate(interval), 0)
+
+
+class Surveys(InABrowser):
+    def setUp(self):
+        super().setUp()
+        for name in ("leak", "fragmentation", "host_slurm", "handled_batch_finder"):
+            (self.folder / "jobs" / name).mkdir(parents=True)
+            shutil.copy(STORIES / f"{name}.log", self.folder / "jobs" / name)
+        path = self.folder / "survey.html"
+        subprocess.run([BINARY, "survey", "--output", f"html={path}", "jobs"], check=True, capture_output=True,
+                       timeout=60, cwd=self.folder)
+        self.page = self.open(path, **WIDE)
+
+    def column(self, number):
+        return self.page.evaluate("[...document.querySelectorAll('#jobs > table tbody tr')]"
+                                  f".filter(e => !e.hidden).map(e => e.cells[{number}].textContent)")
+
+    def test_a_filter_leaves_the_rows_with_all_its_words(self):
+        before = self.column(6)
+        self.page.evaluate("(() => { const f = document.querySelector('.filter input'); f.value = 'LEAK memory';"
+                           " f.dispatchEvent(new Event('input')); })()")
+        self.assertTrue(all("leak" in cause.lower() for cause in self.column(6)), self.column(6))
+        self.assertTrue(self.page.evaluate("document.querySelector('.filter [role=status]').textContent")
+                        .endswith(" of 4 jobs"))
+        self.page.evaluate("(() => { const f = document.querySelector('.filter input'); f.value = '';"
+                           " f.dispatchEvent(new Event('input')); })()")
+        self.assertEqual(self.column(6), before)
+        self.assert_quiet(self.page)
+
+    def test_a_heading_sorts_its_column_and_empty_cells_come_last(self):
+        heading = "[...document.querySelectorAll('#jobs > table thead th')][7]"
+        for direction, reverse in (("ascending", False), ("descending", True)):
+            self.page.evaluate(f"{heading}.querySelector('button').click()")
+            self.assertEqual(self.page.evaluate(f"{heading}.getAttribute('aria-sort')"), direction)
+            steps = self.column(7)
+            known = [int(step) for step in steps if step]
+            self.assertGreaterEqual(len(known), 2)
+            self.assertEqual(known, sorted(known, reverse=reverse))
+            self.assertEqual(steps, [str(step) for step in known] + [""] * (len(steps) - len(known)))
+
+    def test_a_phone_shows_it_without_scrolling_to_the_side(self):
+        page = self.open(self.folder / "survey.html", **PHONE)
+        self.assertFalse(page.evaluate("document.documentElement.scrollWidth > innerWidth"))
 
 
 class Bounds(InABrowser):

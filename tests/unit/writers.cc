@@ -60,7 +60,7 @@ TEST_CASE("each writer's text matches its approved text", "[approved]") {
 }
 
 TEST_CASE("the HTML page matches its approved text", "[approved]") {
-  const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}};
+  const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}, {"survey.js", "sha256-survey"}};
   for (const auto& sample : all_samples())
     check_approved(std::string(sample.name) + ".html", html_text(sample.report, names));
 }
@@ -81,7 +81,7 @@ TEST_CASE("a survey's texts match their approved texts", "[approved]") {
   }
   check_approved("survey-40.txt", survey_writers().front().write(samples::cluster(), {.width = 40}));
   check_approved("survey-hostile.txt", survey_writers().front().write(samples::hostile_cluster(), {}));
-  const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}};
+  const PageAssets names{{"page.css", "sha256-style"}, {"page.js", "sha256-script"}, {"survey.js", "sha256-survey"}};
   check_approved("survey.html", survey_html(samples::cluster(), names));
 }
 
