@@ -1,5 +1,7 @@
 #include "cli/trainer_settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -160,7 +162,10 @@ class TrainerOptions {
           if (stage.empty() && file.find(std::string(mark) + between + digit) != file.npos) stage = digit;
     if (stage.empty() && !value("fsdp").empty()) stage = "3";
     const std::string ranks = arguments_.value_or("dp", "1");
-    if (ranks != "1") set("zero", stage);
+    if (ranks != "1")
+      set("zero", stage);
+    else if (!stage.empty() && !arguments_.has("zero"))
+      said_ += fmt::format("; it shards (stage {}), which counts with the number of ranks: --dp 8", stage);
   }
 
   const TrainerSettings& settings_;

@@ -1063,11 +1063,13 @@ bf16: true
         for name, (text, options) in self.TRAINERS.items():
             (self.folder / name).write_text(text)
             self.assertEqual(self.estimate("--config", name), self.estimate("--model", "llama-3-8b", *options.split()))
-            self.assert_noted(f"{name} says --model ", options, "--config", name)
+            of_sharding = "; it shards \\(stage 3\\), which counts with the number of ranks: --dp 8"
+            self.assert_noted(f"{name} says --model ", options, "--config", name,
+                              more=of_sharding if "z3" in text else "")
 
-    def assert_noted(self, begin, end, *words):
+    def assert_noted(self, begin, end, *words, more=""):
         text = " ".join(self.run_here("estimate", *words).stdout.split())
-        self.assertRegex(text, f"note {re.escape(begin)}\\S+ {re.escape(end)} ")
+        self.assertRegex(text, f"note {re.escape(begin)}\\S+ {re.escape(end)}{more} ")
 
     def test_a_command_of_a_training_is_options_and_an_option_has_the_last_word(self):
         command = ("-- accelerate launch --num_processes 2 train.py --model_name_or_path Qwen/Qwen2.5-7B --fp16 "
