@@ -26,7 +26,7 @@ void find_kind(const std::vector<TraceEvent>& events, MemoryMoment& moment) {
       break;
     }
   if (!moment.oom) return;
-  const auto behind = events.begin() + *moment.oom + 1;
+  const auto behind = events.begin() + static_cast<std::ptrdiff_t>(*moment.oom) + 1;
   const auto allocs =
       std::count_if(behind, events.end(), [](const TraceEvent& e) { return e.action == TraceAction::alloc; });
   if (static_cast<std::size_t>(allocs) > most_allocs_of_unwinding) return;

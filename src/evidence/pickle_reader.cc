@@ -143,9 +143,10 @@ class PickleMachine {
   void push_text(u64 size, const char* opcode) {
     if (size > SnapshotLimits::text_bytes)
       beyond_limit(fmt::format("a text of {} has a length of {} bytes", opcode, size));
-    need(size);
-    push(out_.text({in_.data(), static_cast<std::size_t>(size)}));
-    in_.skip(size);
+    const auto length = static_cast<std::size_t>(size);
+    need(length);
+    push(out_.text({in_.data(), length}));
+    in_.skip(length);
   }
 
   /// An integer of `size` bytes in two's complement.
@@ -176,23 +177,25 @@ class PickleMachine {
     // A few bytes that unpack to gigabytes would fill the memo with one value.
     if (at_ == end_of_put_) malformed("it puts one value into the memo twice");
     end_of_put_ = in_.offset();
-    if (index == memo_bits_.size()) {
+    const auto place = static_cast<std::size_t>(index);
+    if (place == memo_bits_.size()) {
       memo_bits_.push_back(stack_.back().bits);
       memo_tags_.push_back(static_cast<unsigned char>(stack_.back().tag));
       return;
     }
-    if (index > memo_bits_.size()) {
-      memo_bits_.resize(static_cast<std::size_t>(index) + 1);
-      memo_tags_.resize(static_cast<std::size_t>(index) + 1, unset);
+    if (place > memo_bits_.size()) {
+      memo_bits_.resize(place + 1);
+      memo_tags_.resize(place + 1, unset);
     }
-    memo_bits_[index] = stack_.back().bits;
-    memo_tags_[index] = static_cast<unsigned char>(stack_.back().tag);
+    memo_bits_[place] = stack_.back().bits;
+    memo_tags_[place] = static_cast<unsigned char>(stack_.back().tag);
   }
 
   void get(u64 index, const char* opcode) {
-    if (index >= memo_tags_.size() || memo_tags_[index] == unset)
+    const auto place = static_cast<std::size_t>(index);
+    if (index >= memo_tags_.size() || memo_tags_[place] == unset)
       malformed(fmt::format("{} asks for memo entry {}, which was never set", opcode, index));
-    push({memo_bits_[index], static_cast<ValueTag>(memo_tags_[index])});
+    push({memo_bits_[place], static_cast<ValueTag>(memo_tags_[place])});
   }
 
   std::size_t pop_mark(const char* opcode) {

@@ -132,7 +132,7 @@ class LiveWalk {
       u64 most = sum;
       fullest = live;
       for (; at < point * events / points; ++at) {
-        OwnerChange change = changes_[at];
+        OwnerChange change = changes_[static_cast<std::size_t>(at)];
         change.owner = static_cast<u32>(curve_of_[change.owner]);
         apply(change, live, sum);
         if (sum > most) most = sum, fullest = live;

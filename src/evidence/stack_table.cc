@@ -18,7 +18,7 @@ template <class IsSame>
 u32 StackTable::IdIndex::find_or_add(u64 hash, u32 next, const IsSame& is_same) {
   if (used_ * 2 >= slots_.size()) grow();
   const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+  for (std::size_t at = static_cast<std::size_t>(hash) & mask;; at = (at + 1) & mask) {
     IndexSlot& slot = slots_[at];
     if (slot.id == IndexSlot{}.id) {
       slot = {hash, next};
@@ -35,7 +35,7 @@ void StackTable::IdIndex::grow() {
   const std::size_t mask = slots_.size() - 1;
   for (const IndexSlot& slot : old) {
     if (slot.id == IndexSlot{}.id) continue;
-    std::size_t at = slot.hash & mask;
+    std::size_t at = static_cast<std::size_t>(slot.hash) & mask;
     while (slots_[at].id != IndexSlot{}.id) at = (at + 1) & mask;
     slots_[at] = slot;
   }

@@ -2,6 +2,7 @@
 // The gradients of a model have the sizes of its parameters, one to one, and so has each state of its optimizer.
 #pragma once
 
+#include <compare>
 #include <map>
 #include <string_view>
 
@@ -15,7 +16,7 @@ struct MemoryOwner {
   u32 frame = CodeLines::no_frame;
   std::string_view kind;  ///< "" with a frame
 
-  friend auto operator<=>(const MemoryOwner&, const MemoryOwner&) = default;
+  friend std::strong_ordering operator<=>(const MemoryOwner&, const MemoryOwner&) = default;
 };
 
 class TensorKinds {

@@ -21,17 +21,17 @@ std::size_t SeriesTracker::compute_hash(const Id& id) {
        {static_cast<std::size_t>(id.run), static_cast<std::size_t>(id.stream.kind),
         static_cast<std::size_t>(id.stream.number), static_cast<std::size_t>(id.device.value_or(-1)), text(id.counter),
         text(id.label), text(id.phase)})
-    all = all * 0x9E3779B97F4A7C15u + one;
+    all = all * static_cast<std::size_t>(0x9E3779B97F4A7C15u) + one;
   return all;
 }
 
 /// The index only has to spread well. The caller compares the id.
 SeriesTracker::SeriesState*& SeriesTracker::cached(const Id& id, std::string_view reader) {
   const auto address = reinterpret_cast<std::uintptr_t>(reader.data());
-  const std::size_t place = (address * 31 + values_of_line_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
-                             static_cast<std::size_t>(id.device.value_or(0)) * 13) *
-                            0x9E3779B97F4A7C15u;
-  return cache_[(place >> 32) % cache_.size()];
+  const std::uint64_t place = (address * 31 + values_of_line_ * 5 + static_cast<std::size_t>(id.stream.number) * 7 +
+                               static_cast<std::size_t>(id.device.value_or(0)) * 13) *
+                              0x9E3779B97F4A7C15u;
+  return cache_[static_cast<std::size_t>(place >> 32) % cache_.size()];
 }
 
 SeriesTracker::SeriesState* SeriesTracker::find(const Id& id) {

@@ -194,7 +194,7 @@ std::optional<Label> label_of(const ColumnName& name) {
   if (other || !std::all_of(from, words.end(), belongs_to_label)) return std::nullopt;
   const bool memory = std::any_of(words.begin(), words.end(), is_memory_word);
   if (!memory && (from != words.begin() || !name.unit)) return std::nullopt;
-  return read_label({from, words.end()});
+  return read_label(std::span(words).subspan(static_cast<std::size_t>(from - words.begin())));
 }
 
 /// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU.

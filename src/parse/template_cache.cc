@@ -33,7 +33,7 @@ bool LookUpChances::are_good(std::string_view line) {
   std::uint64_t first = 0, last = 0;
   std::memcpy(&first, line.data(), sizeof first);
   std::memcpy(&last, line.data() + front_bytes - sizeof last, sizeof last);
-  here_ = ((first & upper_halves) * odd ^ (last & upper_halves) * other) >> 54;
+  here_ = static_cast<std::size_t>(((first & upper_halves) * odd ^ (last & upper_halves) * other) >> 54);
   std::uint8_t& in_vain = in_vain_[here_];
   if (in_vain < vain) return true;
   in_vain = in_vain + 1 < pause ? static_cast<std::uint8_t>(in_vain + 1) : vain;
@@ -48,7 +48,7 @@ void LookUpChances::count(bool found) {
 /// Linear probing; always ends, because half of the slots stay free.
 TemplateCache::CacheSlot& TemplateCache::slot(const Key& key) {
   const std::size_t last = slots_.size() - 1;
-  for (std::size_t i = key.hash.first & last;; i = (i + 1) & last) {
+  for (std::size_t i = static_cast<std::size_t>(key.hash.first) & last;; i = (i + 1) & last) {
     const CacheSlot& slot = slots_[i];
     if (slot.shape == nullptr || (slot.key.hash == key.hash && is_same_but_digits(slot.key.text, key.text)))
       return slots_[i];
@@ -82,7 +82,7 @@ bool TemplateCache::met_before(const LineHash& hash) {
     met_.assign(std::min(growth * met_.size(), max_met), 0);
     new_met_ = 0;
   }
-  std::uint64_t& met = met_[hash.first & (met_.size() - 1)];
+  std::uint64_t& met = met_[static_cast<std::size_t>(hash.first) & (met_.size() - 1)];
   if (met == hash.second) return true;
   met = hash.second;
   ++new_met_;

@@ -86,7 +86,9 @@ Search find_between(Place text, Place first, Place last, Captures& captures, con
   captures = {};
   for (std::size_t i = 0; i < match.size() && i < max_captures; ++i) {
     const auto& group = match[static_cast<int>(i)];
-    if (group.matched) captures.group[i] = {place_of(group.first), place_of(group.second)};
+    if (group.matched)
+      captures.group[i] = {place_of(group.first),
+                           static_cast<std::size_t>(place_of(group.second) - place_of(group.first))};
   }
   captures.begin = static_cast<std::size_t>(captures.group[0].data() - place_of(text));
   captures.end = captures.begin + captures.group[0].size();

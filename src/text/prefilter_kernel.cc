@@ -120,7 +120,7 @@ HWY_INLINE void keep_fingerprints(const FingerprintSet& set, const char* text, c
     const std::uint32_t hash = fingerprint_hash(text + place);
     found.place[n] = place;
     found.hash[n] = static_cast<std::uint16_t>(hash);
-    n += set.hashes[hash / 64] >> (hash % 64) & 1;
+    n += static_cast<std::size_t>(set.hashes[hash / 64] >> (hash % 64) & 1);
   }
   found.count = n;
 }
