@@ -132,11 +132,6 @@ std::vector<std::string> Arguments::all(std::string_view option) const {
   return found == values_.end() ? std::vector<std::string>{} : found->second;
 }
 
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = did_you_mean(word, candidates);
-  return near.empty() ? near : fmt::format("did you mean '{}'?", near);
-}
-
 bool is_command(std::string_view name) {
   const auto& commands = command_table();
   return std::any_of(commands.begin(), commands.end(), [&](const CommandSpec& each) { return each.name == name; });

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/suggestion.h"
+
 namespace oomdoctor::cli {
 
 /// One option, for all commands that have it.
@@ -84,8 +86,5 @@ bool is_command(std::string_view name);
 const CommandSpec& find_command(const std::string& name);
 /// Throws Error for an unknown option, a missing argument and an invalid value or word.
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed);
-
-/// For example "did you mean 'x'?"; "" if no candidate is similar.
-std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace oomdoctor::cli

@@ -3,10 +3,21 @@
 # COMPILER is a program of the build, created by the caller. It reads the files in FOLDER, checks them, and writes
 # OUTPUT. The program contains them this way, so it is a single file that runs anywhere and need not check them at each
 # start. Files are found by their patterns, so a new file needs no edit, and the next build includes it.
+#
+# The WebAssembly build takes the same text from a build for this machine, OOMDOCTOR_HOST_BUILD, and runs no program.
 function(oomdoctor_generated_source output compiler folder)
   cmake_parse_arguments(PARSE_ARGV 3 generated "" "COMMENT" "FILES")
   list(TRANSFORM generated_FILES PREPEND ${folder}/)
   file(GLOB files CONFIGURE_DEPENDS ${generated_FILES})
+  if(EMSCRIPTEN)
+    cmake_path(GET output FILENAME name)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -E copy ${OOMDOCTOR_HOST_BUILD}/generated/${name} ${output}
+      DEPENDS ${OOMDOCTOR_HOST_BUILD}/generated/${name}
+      VERBATIM)
+    return()
+  endif()
   file(CONFIGURE OUTPUT ${output}.files CONTENT "${files}")  # changes with a new file and with a removed one
   add_custom_command(
     OUTPUT ${output}

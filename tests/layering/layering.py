@@ -37,6 +37,7 @@ _LEFT["diagnose"] = [*_LEFT["render"], "render", "parse"]
 _LEFT["run"] = ["base"]
 _LEFT["mcp"] = ["base"]
 _LEFT["cli"] = [*_LEFT["diagnose"], "run", "mcp"]
+_LEFT["web"] = [*_LEFT["cli"], "cli"]
 _LEFT["cmake"] = [*_LEFT["judge"], "judge", "parse"]  # what the build runs
 MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 

@@ -1,0 +1,211 @@
+// The page around the report: takes files and text, starts the worker that reads them, and shows its report in a frame that may do
+// nothing but run the report's own script.
+"use strict";
+(() => {
+  const find = (id) => document.getElementById(id);
+  const show = (id, shown) => { find(id).hidden = !shown; };
+  const tell = (text) => { find("status").textContent = text; };
+  const title = document.title;
+  const megabytes = (bytes) => bytes < 1e7 ? (bytes / 1e6).toFixed(1) : String(Math.round(bytes / 1e6));
+
+  // --- The worker: one for each case, so that each begins with empty memory ------------------------------------------
+
+  let program, worker, used = false;
+
+  // The address of the worker's program, which the page contains compressed.
+  async function unpackProgram() {
+    const packed = Uint8Array.from(atob(find("engine").textContent), (character) => character.charCodeAt(0));
+    const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const blob = await new Response(text).blob();
+    return URL.createObjectURL(new Blob([blob], { type: "text/javascript" }));
+  }
+
+  function startWorker() {
+    worker?.terminate();
+    worker = new Worker(program);
+    used = false;
+    worker.onmessage = ({ data }) => receive(data);
+    worker.onerror = (event) => fail(event.message || "the browser did not start the worker");
+  }
+
+  function receive(answer) {
+    if (answer.version !== undefined) find("start").dataset.version = answer.version;
+    if (answer.read !== undefined) showProgress(answer.read);
+    if (answer.problem !== undefined) refuse(answer.problem);
+    if (answer.failure !== undefined) fail(answer.failure);
+    if (answer.page !== undefined) showReport(answer.page);
+    if (answer.format !== undefined) saves[answer.format](answer.text);
+  }
+
+  // --- The case: files, each with its path in it ----------------------------------------------------------------------
+
+  let files = [], size = 0;
+
+  // Two files of one name are two logs: the second becomes "train (2).log".
+  function freeName(name, taken) {
+    if (!taken.has(name)) return name;
+    const dot = name.lastIndexOf("."), stem = dot > name.lastIndexOf("/") + 1 ? dot : name.length;
+    for (let number = 2; ; ++number) {
+      const other = `${name.slice(0, stem)} (${number})${name.slice(stem)}`;
+      if (!taken.has(other)) return other;
+    }
+  }
+
+  async function analyze(added, alone = true) {
+    if (added.length === 0) return;
+    await ready;
+    if (alone) files = [];
+    const taken = new Set(files.map(({ name }) => name));
+    for (const { name, data } of added) {
+      files.push({ name: freeName(name, taken), data });
+      taken.add(files.at(-1).name);
+    }
+    size = files.reduce((sum, { data }) => sum + data.size, 0);
+    if (used) startWorker();
+    used = true;
+    find("problem").textContent = "";
+    for (const id of ["start", "tools", "report"]) show(id, false);
+    show("cancel", true);
+    tell(`Reading ${files.length === 1 ? files[0].name : `${files.length} files`}, ${megabytes(size)} MB`);
+    // A folder is named once, as on a command line.
+    worker.postMessage({ task: "analyze", files, words: [...new Set(files.map(({ name }) => name.split("/")[0]))] });
+  }
+
+  function showProgress(read) {
+    show("progress", true);
+    find("progress").value = size > 0 ? Math.min(read / size, 1) : 0;
+  }
+
+  function endWork() {
+    show("progress", false);
+    show("cancel", false);
+    tell("");
+  }
+
+  function showStart() {
+    endWork();
+    document.title = title;
+    for (const id of ["tools", "report"]) show(id, false);
+    show("start", true);
+    startWorker();
+  }
+
+  function refuse(problem) {
+    showStart();
+    const [what, help = ""] = problem.split("\n");
+    find("problem").textContent = help ? `${what}\n${help}` : what;
+  }
+
+  function fail(why) {
+    refuse(`The analysis stopped: ${why}.\nThe program on the command line reads the same files.`);
+  }
+
+  // --- The report -----------------------------------------------------------------------------------------------------
+
+  let page = "", address = "";
+
+  function showReport(text) {
+    endWork();
+    page = text;
+    URL.revokeObjectURL(address);
+    address = URL.createObjectURL(new Blob([page], { type: "text/html" }));
+    find("report").src = address;
+    document.title = new DOMParser().parseFromString(page, "text/html").title;
+    for (const id of ["tools", "report"]) show(id, true);
+    find("report").focus();
+  }
+
+  function save(name, type, text) {
+    const link = document.createElement("a"), url = URL.createObjectURL(new Blob([text], { type }));
+    link.href = url;
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  }
+
+  const saves = { json: (text) => save("oomdoctor.json", "application/json", text) };
+  find("save-page").addEventListener("click", () => save("oomdoctor-report.html", "text/html", page));
+  find("save-json").addEventListener("click", () => worker.postMessage({ task: "write", format: "json" }));
+
+  // --- What the user gives ---------------------------------------------------------------------------------------------
+
+  let alone = true; // whether the chosen files begin a new case
+
+  const chosen = (list) => [...list].map((data) => ({ name: data.webkitRelativePath || data.name, data }));
+
+  for (const id of ["files", "folder"])
+    find(id).addEventListener("change", ({ target }) => {
+      const added = chosen(target.files);
+      target.value = "";
+      analyze(added, alone);
+    });
+  const choose = (input, begins) => () => {
+    alone = begins;
+    find(input).click();
+  };
+  find("choose").addEventListener("click", choose("files", true));
+  find("choose-folder").addEventListener("click", choose("folder", true));
+  find("more").addEventListener("click", choose("files", false));
+  for (const id of ["new", "cancel"]) find(id).addEventListener("click", () => { showStart(); find("choose").focus(); });
+
+  const ask = (act) => new Promise((take, refused) => act(take, refused));
+
+  async function readFolder(entry, path) {
+    if (entry.isFile) return [{ name: path, data: await ask((take, refused) => entry.file(take, refused)) }];
+    const reader = entry.createReader(), inside = [];
+    for (;;) { // a reader gives some of the entries at a time, and none at the end
+      const entries = await ask((take, refused) => reader.readEntries(take, refused));
+      if (entries.length === 0) return inside;
+      for (const each of entries) inside.push(...await readFolder(each, `${path}/${each.name}`));
+    }
+  }
+
+  async function dropped(transfer) {
+    // Both have to be asked for before the first wait: the browser then takes the data back.
+    const items = [...transfer.items].filter(({ kind }) => kind === "file")
+      .map((item) => ({ entry: item.webkitGetAsEntry?.(), data: item.getAsFile() }));
+    if (items.length === 0) {
+      const text = transfer.getData("text/plain");
+      return text ? [pasted(text)] : [];
+    }
+    const all = [];
+    for (const { entry, data } of items)
+      if (entry?.isDirectory) all.push(...await readFolder(entry, entry.name));
+      else if (data) all.push({ name: data.name, data });
+    return all;
+  }
+
+  const pasted = (text) => ({ name: "pasted text", data: new Blob([text]) });
+  const isShown = () => !find("report").hidden;
+
+  addEventListener("dragover", (event) => {
+    event.preventDefault();
+    document.body.classList.add("over");
+  });
+  addEventListener("dragleave", () => document.body.classList.remove("over"));
+  addEventListener("drop", async (event) => {
+    event.preventDefault();
+    document.body.classList.remove("over");
+    try {
+      analyze(await dropped(event.dataTransfer), !isShown());
+    } catch {
+      refuse("The browser did not open the folder.\nChoose it with the button.");
+    }
+  });
+  addEventListener("paste", (event) => {
+    if (event.target === find("text") && event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    const text = event.clipboardData.getData("text/plain"), list = chosen(event.clipboardData.files);
+    analyze(list.length > 0 ? list : text ? [pasted(text)] : [], !isShown());
+  });
+  find("paste").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = find("text").value;
+    if (text.trim()) analyze([pasted(text)]);
+  });
+
+  const ready = unpackProgram().then((address) => {
+    program = address;
+    startWorker();
+  }, () => fail("this browser is too old for this page"));
+})();

@@ -1,0 +1,47 @@
+// The part of the page that works: it runs in a worker, beside the module that emscripten makes. It gives the user's files to the
+// program as a folder, whose files are read piece by piece from the disk when the program asks for them, and never held.
+{
+  const call = (name, ...texts) => Module.ccall(name, "string", texts.map(() => "string"), texts);
+  const patience = 100; // ms between two reports of progress
+  let read = 0, told = 0;
+
+  const readPiece = WORKERFS.stream_ops.read;
+  WORKERFS.stream_ops.read = (...from) => {
+    let got;
+    try {
+      got = readPiece(...from);
+    } catch { // the file has changed or gone since the user chose it
+      throw new FS.ErrnoError(29); // EIO: the report then says what is lost
+    }
+    read += got;
+    if (performance.now() - told > patience) {
+      told = performance.now();
+      postMessage({ read });
+    }
+    return got;
+  };
+
+  const tasks = {
+    // files: [{name, data}], a name may have folders; words: what to analyze, as on a command line.
+    analyze({ files, words }) {
+      FS.mkdir("/case");
+      FS.mount(WORKERFS, { blobs: files }, "/case");
+      FS.chdir("/case");
+      for (const word of words) call("oomdoctor_add", word);
+      const problem = call("oomdoctor_analyze");
+      return problem ? { problem } : { page: call("oomdoctor_write", "html") };
+    },
+    write({ format }) {
+      return { format, text: call("oomdoctor_write", format) };
+    },
+  };
+
+  onmessage = ({ data }) => {
+    try {
+      postMessage(tasks[data.task](data));
+    } catch (error) {
+      postMessage({ failure: String(error) });
+    }
+  };
+  postMessage({ version: call("oomdoctor_version") });
+}
