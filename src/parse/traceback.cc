@@ -88,6 +88,20 @@ bool arrow_line(std::string_view s, Frame& frame) {
 
 bool is_marker(std::string_view s) { return s.find_first_not_of("~^ ") == s.npos; }
 
+/// The content of a line in the box that Rich draws around a traceback; nullopt outside of it. Its arrow becomes that
+/// of IPython, and the guides of the indentation become blanks.
+std::optional<std::string> unboxed(std::string_view body) {
+  static constexpr std::string_view bar = "│", arrow = "❱";
+  std::string_view inside = trimmed(body);
+  if (!inside.starts_with(bar)) return std::nullopt;
+  inside.remove_prefix(bar.size());
+  if (inside.ends_with(bar)) inside.remove_suffix(bar.size());
+  std::string text(trimmed(inside));
+  if (text.starts_with(arrow)) text.replace(0, arrow.size(), "->");
+  for (std::size_t at = text.find(bar); at != text.npos; at = text.find(bar, at)) text.replace(at, bar.size(), " ");
+  return text;
+}
+
 /// Walks up from the message to the outermost frame. The code of a frame is on the line after it, so the walk meets it
 /// first.
 std::vector<Frame> frames_above(const Cursor& cursor) {
@@ -96,10 +110,16 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
   std::string code;
   int gap = 0;
   bool no_grad = false;  // in the lines of the frame whose head comes next
+  std::string below;     // the line below in a box, which wraps a long place
   cursor.backward(max_lines, [&](const Line& line) {
-    const std::string_view s = trimmed(line.body());
+    const std::optional<std::string> boxed = unboxed(line.body());
+    const std::string_view s = boxed ? std::string_view(*boxed) : trimmed(line.body());
     auto frame = python_frame(s);
-    const bool ipython = !frame && (frame = ipython_frame(s)).has_value();
+    bool ipython = !frame && (frame = ipython_frame(s)).has_value();
+    if (boxed && !frame && s.starts_with('/'))
+      ipython =
+          (frame = ipython_frame(std::string(s) + below)) || (frame = ipython_frame(std::string(s) + ' ' + below));
+    if (boxed) below = s;
     if (frame) {
       if (ipython && arrow.line > 0) frame->line = arrow.line, frame->code = arrow.code;
       if (!ipython) frame->code = code;
@@ -116,19 +136,26 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
     if (arrow_line(s, marked)) arrow = marked;
     no_grad |= s.find(".no_grad()") != s.npos || s.find(".inference_mode()") != s.npos;
     if (!s.empty() && !is_marker(s)) code = std::string(s.substr(0, 200));
-    return ++gap <= max_gap;
+    return boxed || ++gap <= max_gap;
   });
   std::reverse(found.begin(), found.end());
   return found;
 }
 
-/// The frames of a traceback that a launcher printed as a Python list of lines, in the line of the message:
+/// The frames of a traceback in the line of the message. A launcher printed it as a Python list of lines, or a logger
+/// as a JSON string, in which each quote has a backslash, too:
 /// ['Traceback (most recent call last):\n', '  File "train.py", line 9, in step\n    y = model(x)\n', …]
-std::vector<Frame> frames_in_list(std::string_view body) {
+std::vector<Frame> frames_in_line(std::string_view body) {
   constexpr std::string_view newline = "\\n";
   std::vector<Frame> found;
   std::size_t at = body.find("Traceback (most recent call last):\\n");
   if (at == body.npos) return found;
+  std::string unquoted;
+  if (body.find("File \\\"", at) != body.npos) {
+    for (std::size_t i = at; i < body.size(); ++i)
+      if (body[i] != '\\' || i + 1 >= body.size() || body[i + 1] != '"') unquoted += body[i];
+    body = unquoted, at = 0;
+  }
   while ((at = body.find("File \"", at)) != body.npos && found.size() < max_frames) {
     const std::size_t end = body.find(newline, at);
     auto frame = end == body.npos ? std::nullopt : python_frame(body.substr(at, end - at));
@@ -273,7 +300,7 @@ bool is_paused(const Cursor& cursor) {
 }
 
 std::vector<Frame> read_traceback(const Cursor& cursor) {
-  std::vector<Frame> frames = frames_in_list(cursor.line().body());
+  std::vector<Frame> frames = frames_in_line(cursor.line().body());
   if (!frames.empty()) return frames;
   frames = frames_above(cursor);
   if (frames.empty() && !ends_traceback(cursor.line().body())) frames = frames_below(cursor);
