@@ -3,8 +3,8 @@
 //
 // The row with the GPU's index contains its bus id. The row below it contains "used / total" in MiB. A MIG instance has
 // a separate row with its own total, and a job inside it can use only that memory. Its name distinguishes it from its
-// GPU, whose row includes the instance's memory. Rows of processes contain no total. The only time is the date above
-// the table. Many tables in one file form one series per GPU.
+// GPU, whose row includes the instance's memory. The only time is the date above the table. Many tables in one file
+// form one series per GPU, and one per process.
 #include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/device_export.h"
@@ -151,6 +151,16 @@ void instance(const Match& m, EventSink& sink) {
   const Card part{.device = {}, .label = name};
   emit_gpu_reading(sink, part, {.number = static_cast<double>(leading_integer(m[4]))}, time);
   emit_capacity(sink, {.device = {}, .label = name, .alone = is_only_instance(m.cursor)}, leading_integer(m[5]), "MiB");
+}
+
+/// A row below "Processes:". The name is the end of its path: the table cuts long paths at their front.
+void process(const Match& m, EventSink& sink) {
+  const std::string_view path = trimmed(m[3]);
+  const std::size_t slash = path.find_last_of("/\\");
+  const std::string_view name = slash == path.npos ? path : path.substr(slash + 1);
+  emit_process_memory(sink,
+                      {.pid = leading_integer(m[2]), .name = name, .device = static_cast<int>(leading_integer(m[1]))},
+                      static_cast<double>(leading_integer(m[4])), static_cast<double>(MiB));
 }
 
 }  // namespace oomdoctor::parsers::smi_table

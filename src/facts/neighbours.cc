@@ -23,6 +23,25 @@ std::vector<const Series*> find_last_list(const ScanResult& scan, const Incident
   return listed;
 }
 
+/// The list that somebody printed nearest after the failure.
+std::vector<const Series*> find_next_list(const ScanResult& scan, const Incident& incident) {
+  const Span& failure = incident.evidence.span;
+  std::vector<const Series*> listed;
+  for (const Series& s : scan.series) {
+    const Span& first = s.first_evidence.span;
+    if (is_process_series(s) && first.source == failure.source && first.first_line > failure.first_line)
+      listed.push_back(&s);
+  }
+  const auto by_line = [](const Series* a, const Series* b) {
+    return a->first_evidence.span.first_line < b->first_evidence.span.first_line;
+  };
+  if (listed.empty()) return listed;
+  constexpr i64 most_rows = 160;  // processes of one table
+  const i64 top = (*std::min_element(listed.begin(), listed.end(), by_line))->first_evidence.span.first_line;
+  std::erase_if(listed, [&](const Series* s) { return s->first_evidence.span.first_line > top + most_rows; });
+  return listed;
+}
+
 /// Bytes of the GPU that the monitor lists the process on.
 std::optional<double> find_capacity(const ScanResult& scan, const Series& process, const Facts& facts) {
   if (const auto printed = facts.number("oom.capacity"); printed || !process.origin.device) return printed;
@@ -38,12 +57,52 @@ std::string process_words(const Series& s) {
   return open == s.label.npos ? pid : s.label.substr(open + 2, s.label.size() - open - 3) + " (" + pid + ")";
 }
 
+/// Sets who the processes are.
+void name_holders(const std::vector<const Series*>& others, Facts& facts) {
+  const auto by_size = [](const Series* a, const Series* b) { return a->last_value < b->last_value; };
+  const Series& largest = **std::max_element(others.begin(), others.end(), by_size);
+  const std::vector<Evidence> here{largest.last_evidence};
+  facts.set("account.ownerless", Value{false}, here);
+  facts.set("account.external_pid", Value{Number{static_cast<double>(*largest.origin.pid), 0}}, here);
+  const std::string more = others.size() == 1 ? "" : " and other processes";
+  facts.set("account.holders", Value{process_words(largest) + more}, here);
+  std::vector<OtherProcess> named;
+  for (const Series* s : others) named.push_back({*s->origin.pid, Bytes{whole_number(s->last_value), 0}});
+  stop_facts(std::move(named), here, facts);
+}
+
+double sum_of(const std::vector<const Series*>& processes) {
+  double sum = 0;
+  for (const Series* s : processes) sum += s->last_value;
+  return sum;
+}
+
+/// The message names no process, but counts the memory that is neither its own nor free. A table of processes names its
+/// holders if they hold just as much.
+void name_by_size(const ScanResult& scan, const Incident& incident, Facts& facts) {
+  constexpr double tolerance = 0.1;  // the table is of another moment, and counts in other units
+  constexpr double context =
+      1536.0 * MiB;  // at most, of this process: part of the rest if the message does not count it
+  const auto external = facts.number("account.external");
+  if (!external || facts.find("account.external_pid") != nullptr) return;
+  for (auto listed : {find_next_list(scan, incident), find_last_list(scan, incident)}) {
+    std::erase_if(listed, [&](const Series* s) {
+      return s->origin.pid == incident.origin.pid ||
+             (incident.origin.device && s->origin.device && s->origin.device != incident.origin.device);
+    });
+    const double sum = sum_of(listed), rest = *external + (facts.is_true("account.ownerless") ? context : 0);
+    if (listed.empty() || sum < (1 - tolerance) * *external || sum > (1 + tolerance) * rest) continue;
+    return name_holders(listed, facts);
+  }
+}
+
 }  // namespace
 
 bool is_process_series(const Series& s) { return s.origin.pid && s.label.starts_with("process "); }
 
 void neighbour_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {
-  if (incident.oom.kind != OomKind::device || facts.find("account.external") != nullptr) return;
+  if (incident.oom.kind != OomKind::device) return;
+  if (facts.find("account.external") != nullptr) return name_by_size(scan, incident, facts);
   std::vector<const Series*> others = find_last_list(scan, incident);
   // Without this process in the list, none of the others is known to be foreign, or to share its GPU.
   const auto own =
@@ -52,19 +111,11 @@ void neighbour_facts(const ScanResult& scan, const Incident& incident, Facts& fa
   const Series& self = **own;
   std::erase_if(others, [&](const Series* s) { return s == &self || s->origin.device != self.origin.device; });
   if (others.empty()) return;
+  const Bytes sum{whole_number(sum_of(others)), 0};
   const auto by_size = [](const Series* a, const Series* b) { return a->last_value < b->last_value; };
-  const Series& largest = **std::max_element(others.begin(), others.end(), by_size);
-  Bytes sum;
-  for (const Series* s : others) sum = sum + Bytes{whole_number(s->last_value), 0};
-  const std::vector<Evidence> here{largest.last_evidence};
+  const std::vector<Evidence> here{(*std::max_element(others.begin(), others.end(), by_size))->last_evidence};
   facts.set("account.external", sum, here);
-  facts.set("account.ownerless", Value{false}, here);
-  facts.set("account.external_pid", Value{Number{static_cast<double>(*largest.origin.pid), 0}}, here);
-  const std::string more = others.size() == 1 ? "" : " and other processes";
-  facts.set("account.holders", Value{process_words(largest) + more}, here);
-  std::vector<OtherProcess> named;
-  for (const Series* s : others) named.push_back({*s->origin.pid, Bytes{whole_number(s->last_value), 0}});
-  stop_facts(std::move(named), here, facts);
+  name_holders(others, facts);
   if (const auto capacity = find_capacity(scan, self, facts))
     facts.set("account.external_share", Value{Number{static_cast<double>(sum.count) / *capacity, 0}}, here);
   std::erase_if(others, [&](const Series* s) {
