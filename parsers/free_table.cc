@@ -132,6 +132,7 @@ void memory(const Match& m, EventSink& sink) {
   const auto time = find_date(m.cursor);
   emit(m[1], m[2], Metric::host_used, &m.cursor, sink, time);
   emit(m[1], m[3], Metric::host_available, &m.cursor, sink, time);
+  if (const auto swap = find_after(m.cursor, 1, "Swap:")) sink.claim_through(swap->number);
 }
 
 /// Accepts free's header after a time column: a loop printed the rows, each with a date in place of "Mem:".

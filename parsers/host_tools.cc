@@ -1,5 +1,5 @@
-// The memory of a machine or of its processes as top, ps, vmstat, pidstat, sar, dstat and tegrastats print it again and
-// again, most with their own clock.
+// The memory of a machine or of its processes as top, ps, psrecord, vmstat, pidstat, sar, dstat and tegrastats print it
+// again and again, most with their own clock.
 //
 // top's "used" and dstat's leave the page cache out. vmstat prints no amount in use: what is free, and the buffers and
 // the cache, which the kernel gives up, are available. sar prints the kernel's own estimate of that, kbavail; its
@@ -171,6 +171,15 @@ bool dstat_screen_row(std::string_view line, const Layout& layout, EventSink& si
                       static_cast<double>(std::max<i64>(1, 2 * size->slack)), used.substr(used.size() - 1), "dstat"),
       {}, time);
   return true;
+}
+
+/// psrecord: seconds since its start, and MB of 2^20 bytes.
+bool psrecord_header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.separator = ' ';
+  layout.kind = "log";
+  layout.columns = {"elapsed_seconds", "cpu", "rss (MiB)", "virtual"};
+  return trimmed(line).starts_with("# Elapsed time");
 }
 
 void tegrastats(const Match& m, EventSink& sink) {

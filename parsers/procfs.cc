@@ -1,10 +1,11 @@
-// Lines of /proc that scripts print: the machine's memory from /proc/meminfo and a process's memory from
-// /proc/PID/status. Their kB is 1024 bytes.
+// Files of the Linux kernel that scripts print: the machine's memory from /proc/meminfo and a process's memory from
+// /proc/PID/status, whose kB is 1024 bytes, and the bytes of a control group.
 //
 // MemAvailable is the memory that programs can still get. MemFree and Cached do not measure that, so they are not read.
 // If a script prints the whole status file, "Pid:" is 16 lines above VmRSS.
 #include "base/ascii.h"
 #include "parse/context.h"
+#include "parse/device_export.h"
 #include "parse/freeform.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
@@ -12,7 +13,8 @@
 namespace oomdoctor::parsers::procfs {
 namespace {
 
-void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label, EventSink& sink) {
+void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label, EventSink& sink,
+          std::optional<double> time = {}) {
   std::size_t at = 0;
   const auto number = read_number(m[1], at);
   if (!number) return;
@@ -25,7 +27,7 @@ void emit(const Match& m, Metric metric, SeriesKind kind, std::string_view label
   r.quantum = unit;
   r.unit = mebibytes ? "MiB" : "kB";
   r.label = std::string(label);
-  sink.reading(r, read_freeform(m.text).step);
+  sink.reading(r, read_freeform(m.text).step, time);
 }
 
 /// Takes the process id from the "Pid:" line of the same status file.
@@ -40,10 +42,37 @@ void emit_process(const Match& m, EventSink& sink) {
   if (where.pid && *where.pid > 0) sink.at(where);
 }
 
+/// The date that a loop prints above the file: MemTotal and MemFree are between.
+std::optional<double> find_date(const Cursor& cursor) {
+  constexpr int most_lines = 4;
+  std::optional<double> time;
+  cursor.backward_texts(most_lines, [&](std::string_view text) {
+    time = parse_date_line(trimmed(text));
+    if (!time) time = read_cell_time(trimmed(text));
+    return !time && text.starts_with("Mem");
+  });
+  return time;
+}
+
 }  // namespace
 
 void available(const Match& m, EventSink& sink) {
-  emit(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink);
+  constexpr int most_lines = 60;  // of the file
+  i64 last = m.cursor.line().number;
+  m.cursor.forward(most_lines, [&](const Line& line) {
+    const bool row = line.text.find(": ") != line.text.npos && line.text.ends_with(" kB");
+    return row ? (last = line.number, true) : false;
+  });
+  sink.claim_through(last);
+  emit(m, Metric::host_available, SeriesKind::sampled_gauge, "MemAvailable", sink, find_date(m.cursor));
+}
+
+void group(const Match& m, EventSink& sink) {
+  const auto bytes = [&](std::string_view digits) { return static_cast<double>(leading_integer(digits)); };
+  Reading r = sampled_reading(Metric::host_used, bytes(m[1]), 1, "B", "control group");
+  if (m.has(2)) r.capacity = bytes(m[2]);
+  const std::string_view line = trimmed(m.text);  // the clock of date +%s
+  sink.reading(r, read_freeform(m.text).step, read_cell_time(line.substr(0, line.find(' '))));
 }
 
 void resident(const Match& m, EventSink& sink) {

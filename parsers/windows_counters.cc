@@ -1,6 +1,6 @@
-// The CSV of Windows' performance counters, as typeperf, relog and PowerShell's Export-Counter write it. A column is
-// the path of a counter: \\MACHINE\Object(instance)\Counter. The counter defines the unit; its bytes are powers of
-// 2^10.
+// Windows' performance counters: the CSV of typeperf, relog and PowerShell's Export-Counter, and the list that
+// Get-Counter prints. A column of the CSV is the path of a counter: \\MACHINE\Object(instance)\Counter. The counter
+// defines the unit; its bytes are powers of 2^10.
 //
 // "Dedicated Usage" is the memory on the GPU. A GPU or process is named by its LUID, which is no number of a device.
 #include <array>
@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "parse/context.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
 #include "parse/table_cells.h"
+#include "parse/table_columns.h"
 #include "parse/table_rows.h"
 
 namespace oomdoctor::parsers::windows_counters {
@@ -49,7 +52,37 @@ std::string name_column(std::string_view path) {
   return "other";
 }
 
+/// The time at the front of the list's first line, some counters above: "3/2/2025 9:14:07 AM".
+std::optional<double> find_time(const Cursor& cursor) {
+  constexpr int most_lines = 120;
+  const auto read = [](std::string_view text) {
+    const std::string_view front = text.substr(0, text.find("\\\\"));
+    return front.empty() || is_blank(front[0]) ? std::nullopt : read_cell_time(trimmed(front));
+  };
+  std::optional<double> time = read(cursor.line().text);
+  if (!time) cursor.backward_texts(most_lines, [&](std::string_view text) { return !(time = read(text)); });
+  return time;
+}
+
 }  // namespace
+
+void listed(const Match& m, EventSink& sink) {
+  const std::string name = name_column(m[1]);
+  const std::vector columns = read_columns(std::vector{name}, {});
+  if (columns.front().role != ColumnRole::amount) return;
+  m.cursor.forward(1, [&](const Line& line) {
+    const std::string_view number = trimmed(line.text);
+    std::size_t at = 0;
+    const auto value = read_number(number, at);
+    if (!value || at != number.size()) return false;
+    Reading r = columns.front().reading;
+    r.value = value->value * columns.front().unit;
+    r.quantum = columns.front().unit;
+    sink.reading(r, {}, find_time(m.cursor));
+    sink.claim_through(line.number + 1);  // an empty line is below it
+    return false;
+  });
+}
 
 bool header(std::string_view line, Layout& layout) {
   std::vector<std::string_view> cells;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "base/ascii.h"
 #include "parse/context.h"
@@ -17,8 +18,8 @@ constexpr double max_mebibytes = 1e7;
 constexpr int max_index = 1024;
 
 /// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
-/// has a fast path.
-std::optional<CellAmount> front_number(std::string_view cell, std::size_t& at) {
+/// has a fast path. Languages that write a comma before decimals separate cells by ';'.
+std::optional<CellAmount> front_number(std::string_view cell, char separator, std::size_t& at) {
   constexpr std::size_t max_digits = 15;  // a double represents all integers of this length
   i64 whole = 0;
   std::size_t i = 0;
@@ -26,22 +27,28 @@ std::optional<CellAmount> front_number(std::string_view cell, std::size_t& at) {
   for (const std::size_t end = std::min(cell.size(), max_digits); i < end && is_digit(bytes[i]); ++i)
     whole = whole * 10 + (bytes[i] - '0');
   if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, CellAmount{static_cast<double>(whole), 0, 0};
+  std::string pointed;
+  if (separator == ';' && std::count(cell.begin(), cell.end(), ',') == 1) {
+    pointed = cell;
+    pointed[cell.find(',')] = '.';
+    cell = pointed;
+  }
   const auto any = read_number(cell, at);
   return any ? std::optional(CellAmount{any->value, 0, any->decimals}) : std::nullopt;
 }
 
 /// The number of the whole cell.
-std::optional<double> whole_cell(std::string_view cell) {
+std::optional<double> whole_cell(std::string_view cell, char separator) {
   std::size_t at = 0;
-  const auto number = front_number(cell, at);
+  const auto number = front_number(cell, separator, at);
   return number && at == cell.size() ? std::optional(number->number) : std::nullopt;
 }
 
 /// Reads an amount. The cell's own unit has precedence over the column's. nullopt for [N/A] and similar cells; `fits`
 /// becomes false for anything else.
-CellAmount read_amount(std::string_view cell, const TableColumn& column, bool& fits) {
+CellAmount read_amount(std::string_view cell, char separator, const TableColumn& column, bool& fits) {
   std::size_t at = 0;
-  auto amount = front_number(cell, at);
+  auto amount = front_number(cell, separator, at);
   if (!amount || amount->number < 0) return fits = fits && is_absent(cell), CellAmount{};
   const bool glued = at < cell.size() && cell[at] != ' ';
   while (at < cell.size() && cell[at] == ' ') ++at;
@@ -99,7 +106,7 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
         day_ = day;
       else if (const auto time = read_cell_time(cell))
         row.time = time;
-      else if (const auto seconds = whole_cell(cell); seconds && !row.elapsed)
+      else if (const auto seconds = whole_cell(cell, separator_); seconds && !row.elapsed)
         row.elapsed = seconds;
       else if (!seconds && !is_absent(cell))
         return false;
@@ -111,17 +118,17 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       return true;
     }
     case ColumnRole::elapsed:
-      if (const auto seconds = whole_cell(cell)) row.elapsed = *seconds * column.unit;
+      if (const auto seconds = whole_cell(cell, separator_)) row.elapsed = *seconds * column.unit;
       return true;
     case ColumnRole::step:
     case ColumnRole::epoch: {
-      const auto number = whole_cell(cell);
+      const auto number = whole_cell(cell, separator_);
       (column.role == ColumnRole::step ? row.step : row.epoch) = number;
       return number || is_absent(cell);
     }
     case ColumnRole::index: {
       std::size_t at = 0;
-      const auto number = front_number(cell, at);
+      const auto number = front_number(cell, separator_, at);
       if (!number) {  // some users call the GPU's name "gpu"
         if (!is_absent(cell)) row.subject.name = cell;
         return true;
@@ -132,7 +139,7 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       return true;
     }
     case ColumnRole::rank:
-      if (const auto number = whole_cell(cell); number && *number >= 0 && *number < 1e6)
+      if (const auto number = whole_cell(cell, separator_); number && *number >= 0 && *number < 1e6)
         row.subject.rank = static_cast<int>(*number);
       return true;
     case ColumnRole::pid:
@@ -159,11 +166,11 @@ bool CellReader::read_amounts(TableRow& row) {
   amounts_.clear();
   bool fits = true, bytes = false;
   for (const std::size_t i : memory_) {
-    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), columns_[i], fits));
+    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), separator_, columns_[i], fits));
     bytes |= amounts_.back().unit == 1 && amounts_.back().bare;
   }
   for (const std::size_t i : totals_) {
-    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), columns_[i], fits));
+    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), separator_, columns_[i], fits));
     bytes |= amounts_.back().unit == 1 && amounts_.back().bare;
   }
   for (std::size_t k = 0; k < amounts_.size() && bytes; ++k)

@@ -9,6 +9,7 @@
 #include "parse/table_cells.h"
 #include "parse/table_columns.h"
 #include "parse/tokens.h"
+#include "parse/translation.h"
 #include "parse/transposed_rows.h"
 #include "text/number_spans.h"
 
@@ -211,7 +212,8 @@ bool read_column_names(std::string_view line, Layout& layout) {
   layout = {};
   layout.separator = *separator;
   layout.kind = "csv_columns";
-  layout.columns = read_names(line, *separator);
+  const std::string english = in_english(line);
+  layout.columns = read_names(english.empty() ? line : english, *separator);
   return !layout.columns.empty();
 }
 

@@ -283,6 +283,22 @@ void read_amount_name(const ColumnName& name, const std::string& printed, CellUn
   r.label = label_in(printed);
 }
 
+/// Trackers write the same metric of several runs into one table, each under the name of its run: "run-a -
+/// gpu.0.memory".
+void name_runs(std::span<const std::string> names, std::vector<TableColumn>& columns) {
+  static constexpr std::string_view dash = " - ";
+  const auto same = [](const TableColumn& a, const TableColumn& b) {
+    return a.role == ColumnRole::amount && b.role == ColumnRole::amount && a.reading.label.empty() &&
+           b.reading.label.empty() && a.reading.metric == b.reading.metric && a.device == b.device;
+  };
+  std::vector<std::size_t> repeated;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (names[i].find(dash) != std::string::npos &&
+        std::count_if(columns.begin(), columns.end(), [&](const TableColumn& c) { return same(columns[i], c); }) > 1)
+      repeated.push_back(i);
+  for (const std::size_t i : repeated) columns[i].reading.label = names[i].substr(0, names[i].rfind(dash));
+}
+
 }  // namespace
 
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
@@ -338,6 +354,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   if (host && !unnamed.empty())
     for (std::size_t i = 0; i < names.size(); ++i)
       if (columns[i].role == ColumnRole::name && names[i] == "name") columns[i].role = ColumnRole::group;
+  name_runs(names, columns);
   // Beside amounts in bytes, a share says nothing new.
   const bool bytes = std::any_of(columns.begin(), columns.end(),
                                  [](const auto& c) { return c.role == ColumnRole::amount && !c.share; });
