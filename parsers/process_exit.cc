@@ -92,7 +92,8 @@ void shell(const Match& m, EventSink& sink) {
 }
 
 void bare(const Match& m, EventSink& sink) {
-  const std::string_view body = trimmed(m.cursor.line().body());
+  std::string_view body = trimmed(m.cursor.line().body());
+  if (body.starts_with("**") && body.ends_with("**")) body = body.substr(2, body.size() - 4);  // bold in Markdown
   if (body == "Killed" || body == "Killed: 9" || is_bar(m.before())) emit(m, sink);
 }
 

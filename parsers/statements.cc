@@ -21,13 +21,24 @@ OomKind guess_kind(const Cursor& cursor) {
   return device ? OomKind::device : OomKind::host;
 }
 
+/// True for the reason that Kubernetes gives for the end of a container, whatever prints it.
+bool names_reason(std::string_view line) { return line.find("OOMKilled") != line.npos; }
+
+/// True if the program or its job used more than it may: no request was refused.
+bool is_over_limit(const Statement& statement) {
+  return !statement.killed && !statement.asked && statement.used && statement.limit &&
+         statement.used->count >= statement.limit->count;
+}
+
 /// Guesses who refused the memory or killed the process, from the words of the line.
 Agent guess_agent(const Statement& statement, OomKind kind, std::string_view line) {
   if (kind == OomKind::pool) return Agent::serving;
   if (kind == OomKind::device) return Agent::driver;
+  if (is_over_limit(statement)) return Agent::scheduler;
   if (!statement.killed) return Agent::cpu_allocator;
   if (line.find("cgroup") != line.npos || line.find("container") != line.npos) return Agent::cgroup;
-  if (line.find("pod") != line.npos || line.find("Evicted") != line.npos) return Agent::kubernetes;
+  if (line.find("pod") != line.npos || line.find("Evicted") != line.npos || names_reason(line))
+    return Agent::kubernetes;
   return Agent::daemon;
 }
 
@@ -54,6 +65,8 @@ void emit(const Match& m, EventSink& sink) {
   oom.kind = kind;
   oom.agent = guess_agent(statement, kind, line);
   oom.message_format = "general";
+  if (statement.killed && names_reason(line)) oom.message_format = "oomkilled";
+  if (kind == OomKind::host && is_over_limit(statement)) oom.message_format = "general-limit";
   oom.traits = {OomTrait::prose};
   oom.request = statement.asked;
   oom.free = statement.free;

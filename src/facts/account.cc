@@ -141,6 +141,7 @@ std::string_view context_of(Agent agent) {
 /// The label of the used part. Batch systems count the whole job, the kernel counts one process.
 std::string host_share(const Oom& oom) {
   if (!oom.process_name.empty()) return "process " + oom.process_name;
+  if (oom.agent == Agent::cpu_allocator) return "in use";
   return oom.agent == Agent::scheduler || oom.agent == Agent::slurm ? "the job" : "the killed process";
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "base/ascii.h"
 
@@ -89,8 +90,11 @@ class RoleFinder {
 
   /// The same size in other units: "17.29M (18131712 bytes)".
   bool repeats() const {
-    return current_ > 0 && amount().begin == previous_end() + 1 && sentence_.is_mark(previous_end(), "(") &&
-           amounts_[current_ - 1].role;
+    if (current_ == 0 || amount().begin != previous_end() + 1 || !sentence_.is_mark(previous_end(), "(")) return false;
+    const Amount& before = amounts_[current_ - 1];
+    constexpr double rounding = 0.1;  // units of 2^30 and 10^9 bytes differ by 7%
+    const auto a = static_cast<double>(amount().size.count), b = static_cast<double>(before.size.count);
+    return before.role && std::abs(a - b) <= rounding * std::max(a, b);
   }
 
   /// The first role after the size. None if a mark ends the search, or if the word labels the next size.
@@ -152,7 +156,13 @@ class RoleFinder {
     const std::size_t end = amount().end;
     const bool over =
         end < sentence_.size() && (sentence_[end].name.starts_with("exceed") || sentence_.is_mark(end, ">"));
-    if (over && amount().role != Role::asked) amount().role = Role::used;
+    // "memory limit of 512 MB exceeded": the limit is named before it.
+    const bool named = before.role == Role::limit && before.at + 2 == amount().begin &&
+                       sentence_[before.at + 1].name == "of" && !sentence_.is_mark(end, ">");
+    if (over && named)
+      amount().role = Role::limit;
+    else if (over && amount().role != Role::asked)
+      amount().role = Role::used;
     if (amount().bare && !over && !(before.role && amount().begin - before.at <= max_bare_gap)) amount().role.reset();
     if (current_ > 0 && amount().begin <= previous_end() + max_bare_gap && sentence_.is_mark(previous_end(), ">") &&
         amounts_[current_ - 1].role == Role::used)
@@ -246,6 +256,7 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
     const bool glued = sentence[at].begin == token.begin + digits;
     std::optional<std::string_view> word = unit_word(sentence[at].name);
     if (!word && read_unit(sentence[at].text, glued)) word = sentence[at].text;
+    if (!word && sentence[at].name == "b") word = "bytes";
     if (!word && glued &&
         (sentence[at].name == "t" || sentence[at].name == "gi" || sentence[at].name == "mi" ||
          sentence[at].name == "ki"))

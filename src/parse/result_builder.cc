@@ -169,6 +169,9 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   if (is_general_form(old.oom) || is_general_form(now))
     return distance <= repeat_distance && complement(old.oom, now) && may_be_same_memory(old.oom, now);
   if (old.oom.agent != now.agent || old.oom.message_format != now.message_format) return false;
+  // Ranks print the same words. Other words, such as another step, are those of another batch.
+  if (now.message_format == "skipped" && !old.evidence.excerpt.ends_with(trimmed(here_.ref().line.body())))
+    return false;
   return distance <= repeat_distance && has_numbers(old.oom) == has_numbers(now);
 }
 

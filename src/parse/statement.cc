@@ -212,7 +212,8 @@ bool goes_on(const Sentence& sentence, std::size_t from) {
 bool is_program_report(const Sentence& sentence, const Triggered& trigger, const Statement& statement) {
   const Lexicon& words = failure_lexicon();
   const std::size_t front = std::min(sentence.size(), std::max(level_words, trigger.at.end));
-  if (statement.status || statement.asked || (statement.free && !trigger.weak) || names_source(sentence.text()))
+  if (statement.status || statement.asked || (statement.free && !trigger.weak) || (statement.used && statement.limit) ||
+      names_source(sentence.text()))
     return true;
   if (is_glog(sentence, 'e') || is_glog(sentence, 'f') || words.find(Role::loud, sentence.all(), 0, front)) return true;
   const auto [begin, end] = sentence_around(sentence, trigger.at);
@@ -228,6 +229,16 @@ bool is_program_report(const Sentence& sentence, const Triggered& trigger, const
 
 }  // namespace
 
+namespace {
+
+/// True for "May" in a date: "May 12 09:14:07", "12-May-2025".
+bool is_month(const Sentence& sentence, std::size_t i) {
+  const auto is_number = [&](std::size_t k) { return k < sentence.size() && sentence[k].kind == Token::Kind::number; };
+  return sentence[i].name == "may" && (is_number(i + 1) || (i > 0 && is_number(i - 1)));
+}
+
+}  // namespace
+
 Statement read_statement(std::string_view text) {
   Statement statement;
   const std::string english = in_english(text);
@@ -237,7 +248,7 @@ Statement read_statement(std::string_view text) {
   if (!trigger || is_program_text(text)) return statement;
   const auto [begin, end] = sentence_around(sentence, trigger->at);
   for (std::size_t i = begin; i < trigger->at.begin; ++i)
-    if (words.match(Role::unreal, sentence.all(), i)) return statement;
+    if (words.match(Role::unreal, sentence.all(), i) && !is_month(sentence, i)) return statement;
   if (words.find(Role::other, sentence.all(), 0, sentence.size())) return statement;
   if (trigger->at.end < sentence.size() && words.match(Role::idle, sentence.all(), trigger->at.end)) return statement;
   if (end < sentence.size() && sentence.is_mark(end, "?")) return statement;
@@ -278,7 +289,8 @@ namespace {
 
 /// True if this line continues the statement before it.
 bool continues(std::string_view so_far, const Line& line) {
-  const std::string_view text = trimmed(line.body());
+  // "[requested: 12 B]" has the form of a logger's prefix.
+  const std::string_view text = trimmed(trimmed(line.body()).empty() ? line.text : line.body());
   if (text.empty() || text.starts_with("Traceback") || text.starts_with("File \"") || text.starts_with("at "))
     return false;
   const Sentence sentence(text);
