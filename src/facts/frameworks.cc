@@ -238,9 +238,9 @@ bool is_set_to_train(const ScanResult& scan) {
 
 /// The families of formats that tools print which watch a machine, its devices, containers and processes from outside.
 constexpr auto monitors = std::to_array<std::string_view>(
-    {"amd_smi",    "containers",   "dcgm",        "free_table", "gpu_processes", "gpustat",    "gputil",
-     "host_tools", "macos_memory", "mprof",       "nvitop",     "procfs",        "prometheus", "rocm_smi",
-     "scalars",    "smi",          "smi_monitor", "smi_query",  "smi_table",     "xpu_smi"});
+    {"amd_smi",    "containers", "dcgm",         "free_table", "gpu_processes", "gpustat",    "gputil",
+     "host_tools", "mprof",      "macos_memory", "nvitop",     "procfs",        "prometheus", "rocm_smi",
+     "scalars",    "smi",        "smi_monitor",  "smi_query",  "smi_table",     "xpu_smi",    "windows_counters"});
 
 /// True if all that oomdoctor understood in the logs is the output of monitors, and this is most of what they contain:
 /// a program's own lines may be those that it did not understand.
@@ -264,10 +264,28 @@ bool has_exports_only(const ScanResult& scan, const Incident* incident) {
          std::none_of(scan.series.begin(), scan.series.end(), counts_tensors);
 }
 
+/// True if a program of which the log shows no framework reported the failure of a device in words of its own, and
+/// neither these nor its last line of progress speak of learning: a solver counts iterations, too.
+bool shows_no_learning(const ScanResult& scan, const Incident* incident, const Facts& facts) {
+  static constexpr auto words =
+      std::to_array<std::string_view>({"loss", "epoch", "train", "batch", "lr", "learning", "acc", "grad", "ppl",
+                                       "reward", "val", "step", "sample", "model", "torch"});
+  if (incident == nullptr || incident->oom.kind != OomKind::device || !incident->oom.has(OomTrait::prose) ||
+      !incident->oom.framework.empty() || !incident->oom.frames.empty() || is_set_to_train(scan) ||
+      names_training(scan, *incident))
+    return false;
+  for (const std::string_view name : {"framework.pytorch", "framework.tensorflow", "framework.jax"})
+    if (facts.is_true(name)) return false;
+  const std::string text =
+      lower(incident->evidence.excerpt) + (scan.last_progress ? lower(scan.last_progress->excerpt) : std::string());
+  return std::none_of(words.begin(), words.end(), [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
 /// Sets run.trains. It is false only if the failed program has no training steps and nothing in the log is from a
 /// training. Image generators print the steps of their sampler, which do not count.
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
-  const bool steps = scan.first_step && (by == nullptr || !has_own_steps(*by));
+  const bool silent = by == nullptr && shows_no_learning(scan, incident, facts);
+  const bool steps = scan.first_step && !silent && (by == nullptr || !has_own_steps(*by));
   const bool uses = facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
                     facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
                     (incident != nullptr && (only_uses_model(scan, *incident) || answers_requests(scan, *incident))) ||
@@ -279,7 +297,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
   else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
            facts.is_true("trace.optimizer"))
     facts.set("run.trains", Value{true});
-  else if (uses)
+  else if (uses || silent)
     facts.set("run.trains", Value{false});
   else if (is_set_to_train(scan) || (incident != nullptr && names_training(scan, *incident)))
     facts.set("run.trains", Value{true});
@@ -290,8 +308,8 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
   static constexpr auto files = std::to_array<std::string_view>(
       {"/torchvision/", "/timm/", "/kornia/", "/monai/", "/diffusers/", "/segmentation_models", "resnet", "unet",
        "yolo", "/mmseg/", "/mmdet", "/ultralytics/", "/torch_fidelity/", "/lpips/"});
-  static constexpr auto calls =
-      std::to_array<std::string_view>({"conv2d(", "conv3d(", "max_pool2d(", "grid_sample(", "roi_align(", "Conv2D"});
+  static constexpr auto calls = std::to_array<std::string_view>({"2d(", "3d(", "grid_sample(", "roi_align(", "Conv2D"});
+  const auto of_planes = [](const Frame& f) { return f.function.ends_with("2d") || f.function.ends_with("3d"); };
   if (program != nullptr && (program->work == Program::Work::paints || program->images)) return true;
   if (scan.settings.contains("image_size")) return true;
   if (std::any_of(scan.series.begin(), scan.series.end(), [](const Series& s) { return s.label == image_label; }))
@@ -302,8 +320,9 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
                        [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
   };
   const auto& frames = incident->oom.frames;
-  return std::any_of(frames.begin(), frames.end(),
-                     [&](const Frame& f) { return any(with_slashes(f.file), files) || any(f.code, calls); });
+  return std::any_of(frames.begin(), frames.end(), [&](const Frame& f) {
+    return any(with_slashes(f.file), files) || any(f.code, calls) || of_planes(f);
+  });
 }
 
 }  // namespace

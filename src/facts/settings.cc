@@ -99,6 +99,7 @@ std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent
   if (oom.framework == "metal" || oom.framework == "mlx") return "apple";
   if (oom.framework == "ascend") return "huawei";
   if (oom.framework == "level-zero") return "intel";
+  if (oom.framework == "habana" || oom.framework == "neuron") return oom.framework;
   if (oom.has(OomTrait::tpu)) return "google";
   const auto word = scan.settings.find("vendor");
   return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
@@ -214,7 +215,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);
       facts.set("platform.mps", Value{vendor == "apple"}, here);
-      facts.set("platform.other", Value{vendor == "huawei" || vendor == "intel" || vendor == "google"}, here);
+      static constexpr std::array<std::string_view, 5> others{"huawei", "intel", "google", "habana", "neuron"};
+      facts.set("platform.other", Value{std::find(others.begin(), others.end(), vendor) != others.end()}, here);
     }
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
