@@ -111,7 +111,7 @@ TEST_CASE("log text is inert in every writer", "[hostile]") {
     CAPTURE(writer.name);
     const std::string text = writer.write(samples::hostile_cluster(), {.verbose = true});
     check_inert(text);
-    if (writer.name == "html") CHECK(text.find("<script") == std::string::npos);
+    if (writer.name == "html") CHECK(text.find("<script") == text.rfind("<script"));  // its own
   }
 }
 
