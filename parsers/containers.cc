@@ -3,8 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "parse/context.h"
+#include "base/ascii.h"
 #include "parse/parser.h"
+#include "parse/recorded_rows.h"
 #include "parse/sizes.h"
 
 namespace oomdoctor::parsers::containers {
@@ -36,45 +37,49 @@ std::vector<std::string_view> split_cells(std::string_view line) {
   return cells;
 }
 
-/// Reads the rows under a heading until `read` rejects the cells of one. Claims the rows for this match.
-template <typename Read>
-void read_rows(const Match& m, EventSink& sink, const Read& read) {
-  constexpr int max_rows = 200;
-  i64 last = m.cursor.line().number;
-  m.cursor.forward(max_rows, [&](const Line& line) {
-    if (!read(split_cells(line.text))) return false;
-    return last = line.number, true;
-  });
-  sink.claim_through(last);
-}
-
 }  // namespace
 
-/// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", …
-void docker(const Match& m, EventSink& sink) {
-  read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
-    if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with('B') || cells[4] != "/") return false;
-    emit(cells[3], cells[5], "container " + std::string(cells[1]), sink);
-    return true;
-  });
+bool docker_header(std::string_view line, Layout&) {
+  const std::size_t share = line.find(" CPU % ");
+  return trimmed(line).starts_with("CONTAINER") && share != line.npos && line.find("MEM USAGE / LIMIT") > share;
 }
 
-/// The rows have the columns of the heading. The columns before CPU are names, joined with '/' as the label.
-void kubernetes(const Match& m, EventSink& sink) {
-  const std::vector<std::string_view> heads = split_cells(m.text);
-  const auto column = [&](std::string_view head) {
-    const auto found =
-        std::find_if(heads.begin(), heads.end(), [&](std::string_view h) { return h.starts_with(head); });
-    return static_cast<std::size_t>(found - heads.begin());
+/// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", …
+bool docker_row(std::string_view line, const Layout&, EventSink& sink) {
+  const auto cells = split_cells(line);
+  if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with('B') || cells[4] != "/") return false;
+  emit(cells[3], cells[5], "container " + std::string(cells[1]), sink);
+  return true;
+}
+
+bool kubectl_header(std::string_view line, Layout& layout) {
+  const auto heads = split_cells(line);
+  const auto is_word = [](std::string_view head) {
+    return head.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == head.npos;
   };
-  const std::size_t names = column("CPU("), memory = column("MEMORY(");
-  read_rows(m, sink, [&](const std::vector<std::string_view>& cells) {
-    if (cells.size() != heads.size() || memory >= cells.size() || !cells[memory].ends_with('i')) return false;
-    std::string name;
-    for (std::size_t i = 0; i < names; ++i) name += (i > 0 ? "/" : "") + std::string(cells[i]);
-    emit(cells[memory], {}, name, sink);
-    return true;
-  });
+  const auto processor = std::find_if_not(heads.begin(), heads.end(), is_word);
+  const bool known = processor != heads.begin() && processor != heads.end() && *processor == "CPU(cores)" &&
+                     std::find(processor, heads.end(), "MEMORY(bytes)") != heads.end();
+  if (known) layout.columns.assign(heads.begin(), heads.end());
+  return known;
+}
+
+/// The columns before CPU are names, joined with '/' as the label.
+bool kubectl_row(std::string_view line, const Layout& layout, EventSink& sink) {
+  const auto cells = split_cells(line);
+  if (cells.size() != layout.columns.size()) return false;
+  std::string name;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (layout.columns[i] == "MEMORY(bytes)") {
+      if (!is_digit(cells[i][0]) || !cells[i].ends_with('i')) return false;
+      emit(cells[i], {}, name, sink);
+      return true;
+    }
+    const bool of_processor = layout.columns[i].starts_with("CPU");
+    if (of_processor && !is_digit(cells[i][0])) return false;
+    if (!of_processor) name += (i > 0 ? "/" : "") + std::string(cells[i]);
+  }
+  return false;
 }
 
 }  // namespace oomdoctor::parsers::containers
