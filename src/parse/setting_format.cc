@@ -93,6 +93,18 @@ bool is_plausible_count(std::string_view setting, std::string_view text) {
   return text != "0" || setting == "num_workers" || setting == "zero_stage";
 }
 
+/// A text in small letters that says what to set, not what is set.
+bool gives_advice(std::string_view text) {
+  static constexpr auto words = std::to_array<std::string_view>(
+      {"try ",        "consider ",  "hint:",     "tip:",      "please ", "you can ",  "you may ", "you might ",
+       "you should ", "you could ", "you need ", "you want ", "if you ", "recommend", "suggest",  "e.g.",
+       "for example", "example:",   "usage:",    "use --",    "pass --", "add --"});
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    const std::size_t at = text.find(word);
+    return at != text.npos && (at == 0 || !is_word_char(text[at - 1]));
+  });
+}
+
 }  // namespace
 
 KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling spelling) {
@@ -121,12 +133,12 @@ bool is_configuration(std::string_view line) {
   if (start == line.npos) return false;
   const std::string_view text_start = line.substr(start);
   for (const std::string_view head :
-       {"def ", "class ", "import ", "from ", "#", "usage:", "return ", "assert ", "raise ", "if ", "File \""})
+       {"def ", "class ", "import ", "from ", "#", "return ", "assert ", "raise ", "if ", "File \""})
     if (text_start.starts_with(head)) return false;
-  for (const std::string_view piece : {"add_argument", "Optional[", ": int", ": float", ": bool", ": str", "default=",
-                                       "(default", "try setting", "self.", "lambda ", "Consider ", "consider ", "Try "})
+  for (const std::string_view piece : {"add_argument", "Optional[", ": int", ": float", ": bool", ": str",
+                                       "default=", "(default", "[default", "self.", "lambda "})
     if (line.find(piece) != line.npos) return false;
-  return true;
+  return !gives_advice(lower(line));
 }
 
 bool is_precision_statement(std::string_view line) {

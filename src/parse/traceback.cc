@@ -252,6 +252,18 @@ std::vector<Frame> frames_of_siblings(const Cursor& cursor) {
   return found;
 }
 
+/// A library's thread fails without the user's frames. They are in the exception that was raised while this one was
+/// handled, above the statement that raises it.
+std::vector<Frame> frames_of_handler(const Cursor& cursor) {
+  constexpr int max_distance = 3;
+  if (!find_after(cursor, max_distance, "During handling of the above exception") &&
+      !find_after(cursor, max_distance, "direct cause of the following exception"))
+    return {};
+  std::vector<Frame> frames = frames_below(cursor);
+  std::erase_if(frames, [](const Frame& frame) { return frame.library || frame.code.starts_with("raise "); });
+  return frames;
+}
+
 /// True for an installed command, which pip writes into a bin folder: torchrun, accelerate, deepspeed and the like.
 bool is_installed_script(std::string_view file) {
   const std::size_t slash = file.rfind('/');
@@ -286,9 +298,9 @@ std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from) {
 }
 
 bool is_library_file(std::string_view file) {
-  static constexpr std::array<std::string_view, 9> marks{"site-packages", "dist-packages", "/lib/python",
-                                                         "<frozen",       "/torch/",       "<string>",
-                                                         "/tensorflow/",  "/vllm/vllm/",   "/sglang/srt/"};
+  static constexpr std::array<std::string_view, 10> marks{
+      "site-packages", "dist-packages", "/lib/python",  "<frozen",        "/torch/", "<string>",
+      "/tensorflow/",  "/vllm/vllm/",   "/sglang/srt/", "/torchinductor_"};  // code that the compiler wrote
   return is_installed_script(file) || file.ends_with(".pyx") ||
          std::any_of(marks.begin(), marks.end(), [&](std::string_view m) { return file.find(m) != file.npos; });
 }
@@ -310,6 +322,10 @@ std::vector<Frame> read_traceback(const Cursor& cursor) {
     std::move(siblings.begin(), siblings.end(), std::back_inserter(frames));
   }
   if (is_of_launcher(frames)) frames.clear();
+  if (!frames.empty() && std::all_of(frames.begin(), frames.end(), [](const Frame& f) { return f.library; })) {
+    std::vector<Frame> callers = frames_of_handler(cursor);
+    frames.insert(frames.begin(), std::make_move_iterator(callers.begin()), std::make_move_iterator(callers.end()));
+  }
   return frames;
 }
 

@@ -53,6 +53,12 @@ constexpr auto spellings = std::to_array<Spelling>({
     {"NVIDIA Driver Version 535", "gpu", ""},
     {"NVIDIA A100 cards are not needed", "gpu", ""},
     {"Device: 3", "gpu", ""},
+    {"Hint: on 8 GPUs set world_size=8 and batch_size=32", "world_size", ""},
+    {"Hint: on 8 GPUs set world_size=8 and batch_size=32", "batch_size", ""},
+    {"WARNING: you can pass --num_workers 12 to read faster", "num_workers", ""},
+    {"  --world-size 4   processes of the job [default: 4]", "world_size", ""},
+    {"Usage: torchrun --nproc_per_node=8 fit.py", "world_size", ""},
+    {"NOTE: reads with num_workers=12", "num_workers", "12"},
     {"PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync,expandable_segments:False", "allocator", "cudaMallocAsync"},
 });
 

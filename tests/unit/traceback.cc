@@ -154,6 +154,32 @@ TEST_CASE("a message alone has no frames, and the number of frames is limited", 
   CHECK(frames.back().line == 499);  // the innermost frames stay
 }
 
+TEST_CASE("where a library fails in a thread, the handler of its exception has the user's frames", "[traceback]") {
+  const std::string failed =
+      "Traceback (most recent call last):\n"
+      "  File \"/v/site-packages/torch/nn/modules/linear.py\", line 114, in forward\n"
+      "    return F.linear(x)\n"
+      "RuntimeError: here\n"
+      "\n";
+  const std::string raised =
+      "\n"
+      "Traceback (most recent call last):\n"
+      "  File \"fit.py\", line 61, in main\n"
+      "    out = model(x)\n"
+      "  File \"/v/site-packages/torch/nn/parallel.py\", line 9, in forward\n"
+      "    gather()\n"
+      "  File \"fit.py\", line 12, in guarded\n"
+      "    raise StepFailed() from error\n"
+      "StepFailed\n";
+  const std::string own = "/v/site-packages/torch/nn/modules/linear.py:114 forward | return F.linear(x) (library)\n";
+  const std::string both = "fit.py:61 main | out = model(x)\n" + own;
+  CHECK(words_of(frames_at(failed + "During handling of the above exception, another exception occurred:\n" + raised,
+                           "here")) == both);
+  CHECK(words_of(frames_at(failed + "The above exception was the direct cause of the following exception:\n" + raised,
+                           "here")) == both);
+  CHECK(words_of(frames_at(failed + raised, "here")) == own);
+}
+
 TEST_CASE("library files", "[traceback]") {
   for (const char* file : {"/x/site-packages/a.py", "/usr/lib/python3/dist-packages/b.py",
                            "/usr/lib/python3.10/runpy.py", "<frozen runpy>", "/src/torch/nn/module.py",
