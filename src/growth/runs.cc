@@ -99,9 +99,11 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
                 best_spec->decides};
 }
 
-/// True for a signal without a sender: the log does not show the reason for the kill.
+/// True for a signal without a sender, and for a refusal that only a counter shows: the log does not show that memory
+/// ended the run.
 bool is_silent(const Incident& incident) {
-  return incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host;
+  return (incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host) ||
+         incident.oom.has(OomTrait::refusals_counted);
 }
 
 /// True if an exception explains the kill: when one process fails, the parent of a multi-process program kills the
@@ -123,7 +125,9 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
     const Incident& incident = scan.incidents[i];
     if (scan.inputs.size() == 1 && incident.run.number != run) continue;
-    handled |= incident.handled;
+    // A server's request that waits until the pool has room is no failure.
+    const bool preempted = incident.oom.kind == OomKind::pool && incident.oom.has(OomTrait::answered);
+    handled |= incident.handled && !preempted;
     if (incident.handled) continue;
     silent &= is_silent(incident);
     if (!summary.failure) summary.failure = i;

@@ -437,22 +437,23 @@ void ResultBuilder::emit_silent_death() {
   Incident incident;
   incident.oom = host_oom(Agent::signal, "launcher-kill");
   incident.oom.traits = {OomTrait::vanished};
-  incident.oom.process = Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
+  incident.oom.free = *incident.oom.capacity - Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
   incident.evidence = *killed_;
   incident.when.order = killed_->span.first_line;
   add_unreported(std::move(incident));
 }
 
-/// PyTorch's memory table counts a refused request whose message is not in the log. The cause is visible: most of the
-/// cache is unused. The program that prints the table survived.
+/// PyTorch's memory table counts a refused request whose message is not in the log. A program that only prints the
+/// table may end right after it; work below the first such table shows that it continued.
 void ResultBuilder::emit_counted_refusal() {
-  constexpr i64 half = 2;
-  const auto counted = std::find_if(result_.remarks.rbegin(), result_.remarks.rend(), [](const Event& event) {
+  const auto counts = [](const Event& event) {
     const auto* remark = std::get_if<Remark>(&event.what);
     return remark != nullptr && remark->id == "allocator/failures" && remark->number.value_or(0) > 0;
-  });
-  if (!result_.incidents.empty() || counted == result_.remarks.rend()) return;
+  };
+  const auto first = std::find_if(result_.remarks.begin(), result_.remarks.end(), counts);
+  if (!result_.incidents.empty() || first == result_.remarks.end()) return;
+  const auto counted = std::find_if(result_.remarks.rbegin(), result_.remarks.rend(), counts);
   const auto last = [&](Metric metric) -> std::optional<Bytes> {
     for (const Series& s : result_.series)
       if (s.metric == metric && s.origin.device == counted->origin.device)
@@ -465,13 +466,13 @@ void ResultBuilder::emit_counted_refusal() {
   incident.oom.traits = {OomTrait::refusals_counted};
   incident.oom.allocated = last(Metric::allocated);
   incident.oom.reserved = last(Metric::reserved);
-  if (!incident.oom.allocated || !incident.oom.reserved) return;
-  incident.oom.unallocated = *incident.oom.reserved - *incident.oom.allocated;
-  if (incident.oom.unallocated->count < incident.oom.reserved->count / half) return;
+  if (incident.oom.allocated && incident.oom.reserved)
+    incident.oom.unallocated = *incident.oom.reserved - *incident.oom.allocated;
   incident.evidence = counted->evidence;
   incident.origin = counted->origin;
-  incident.when = counted->when;
-  incident.handled = true;
+  incident.when.order = counted->when.order;  // the counter does not show the step
+  incident.handled = result_.last_progress && result_.last_progress->span.first_line > first->evidence.span.first_line;
+  incident.more_occurrences = whole_number(std::get<Remark>(counted->what).number.value_or(1)) - 1;
   add_unreported(std::move(incident));
 }
 

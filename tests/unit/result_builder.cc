@@ -178,6 +178,18 @@ TEST_CASE("incidents and occurrences are limited, and the rest is counted", "[ca
   CHECK(many.incidents.size() < 400);
 }
 
+TEST_CASE("a counter of refusals shows no survival, but work below it does", "[case_builder]") {
+  const std::string counted = "| CUDA OOMs: 3            |        cudaMalloc retries: 5         |\n";
+  const ScanResult alone = scan_text(step(1) + step(2) + counted);
+  REQUIRE(alone.incidents.size() == 1);
+  CHECK_FALSE(alone.incidents[0].handled);
+  CHECK(alone.incidents[0].more_occurrences == 2);
+  CHECK_FALSE(alone.incidents[0].when.step);
+  const ScanResult followed = scan_text(step(1) + counted + step(2));
+  REQUIRE(followed.incidents.size() == 1);
+  CHECK(followed.incidents[0].handled);
+}
+
 TEST_CASE("a retry notice refers to the failure above it", "[case_builder]") {
   const std::string notice = "Ran out of memory when regular VAE decoding, retrying with tiled VAE decoding.\n";
   const ScanResult died =
