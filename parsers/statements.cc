@@ -70,7 +70,11 @@ void emit(const Match& m, EventSink& sink) {
   oom.traits = {OomTrait::prose};
   oom.request = statement.asked;
   oom.free = statement.free;
-  oom.process = statement.used;
+  const bool of_machine = statement.of_machine && kind == OomKind::host && statement.used && statement.total;
+  if (of_machine && !oom.free)
+    oom.free = *statement.total - *statement.used;
+  else if (!of_machine)
+    oom.process = statement.used;
   oom.allocated = statement.allocated;
   oom.reserved = statement.reserved;
   oom.unallocated = statement.unallocated;

@@ -142,7 +142,7 @@ void list(const Match& m, EventSink& sink) {
   if (groups.size() > 1) largest += "; " + group_text(groups[1]);
   sink.setting("live_tensors", largest);
   sink.setting("live_tensors_sum", bytes_text(sum));
-  if (static_cast<double>(scores) >= most * static_cast<double>(sum)) sink.setting("live_scores", "true");
+  if (static_cast<double>(scores) >= most * static_cast<double>(sum)) sink.setting("live_scores", bytes_text(scores));
 }
 
 }  // namespace oomdoctor::parsers::tensor_lists

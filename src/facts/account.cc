@@ -166,7 +166,7 @@ std::optional<Account> build_account(const Incident& incident) {
     for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("page cache (files)", oom.page_cache);
     if (oom.capacity && oom.free) {
-      add("other processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
+      add(oom.process ? "other processes" : "all processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);
     }
   } else if (counts_unmapped(oom)) {
@@ -176,7 +176,9 @@ std::optional<Account> build_account(const Incident& incident) {
   } else {
     if (oom.allocated) add("tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("CUDA graph pools (free blocks)", oom.private_pools);
-    add(oom.framework == "pytorch" ? "PyTorch cache (unused)" : "cache (unused)", oom.unallocated);
+    std::optional<Bytes> unused = oom.unallocated;
+    if (!unused && oom.reserved && oom.allocated && !oom.private_pools) unused = *oom.reserved - *oom.allocated;
+    add(oom.framework == "pytorch" ? "PyTorch cache (unused)" : "cache (unused)", unused);
     const auto own = find_own_other(oom);
     add(oom.agent == Agent::mps_allocator ? "other allocations (outside PyTorch)"
                                           : std::string(context_of(oom.agent)) + " context + libraries",

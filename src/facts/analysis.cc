@@ -156,6 +156,21 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
+/// A server's request that waits until the pool has room: nothing failed.
+bool is_preemption(const Incident& incident) {
+  return incident.oom.kind == OomKind::pool && incident.oom.has(OomTrait::answered);
+}
+
+/// Explains requests that a server preempted: they cost time, and no work.
+void emit_preemption(const ScanResult& scan, std::vector<Note>& notes) {
+  const auto found = std::find_if(scan.incidents.begin(), scan.incidents.end(), is_preemption);
+  if (found != scan.incidents.end())
+    notes.push_back({Severity::warning,
+                     "a preempted request waits, and the server computes it again. A larger KV cache or fewer "
+                     "concurrent requests make that rare",
+                     found->evidence});
+}
+
 /// Warns about a checkpoint that was saved although memory ran out during its copy.
 void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Incident& incident : scan.incidents) {
@@ -178,8 +193,8 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
   const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
   notes.push_back({Severity::note,
-                   fmt::format("the log ends after step {}; it does not show how the run ended",
-                               *scan.last_step - scan.last_before),
+                   fmt::format("the log ends after step {}{}; it does not show how the run ended",
+                               *scan.last_step - scan.last_before, scan.last_before == 0 ? "" : " of its epoch"),
                    *scan.last_progress, true});
 }
 
@@ -223,8 +238,10 @@ std::optional<std::size_t> find_primary(const ScanResult& scan) {
     if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
   for (std::size_t i = 0; i < scan.incidents.size(); ++i)
     if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
-  if (scan.incidents.empty()) return std::nullopt;
-  return scan.incidents.size() - 1;
+  // All were survived. Requests that a server preempted are no failure.
+  for (std::size_t i = scan.incidents.size(); i-- > 0;)
+    if (!is_preemption(scan.incidents[i])) return i;
+  return std::nullopt;
 }
 
 Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
@@ -251,6 +268,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_unclear(scan, out.notes);
     emit_room(scan, out.notes);
     emit_lookalikes(scan, out.notes);
+    emit_preemption(scan, out.notes);
     emit_last_step(scan, out.runs, out.notes);
   }
   emit_free_memory(scan, out.notes);

@@ -327,6 +327,12 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
 
 }  // namespace
 
+bool works_without_model(std::string_view framework) {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "physx"});
+  return std::find(names.begin(), names.end(), framework) != names.end();
+}
+
 void framework_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   set_frameworks(scan, incident, facts);
   const Program* program = incident != nullptr ? find_program(scan, *incident) : nullptr;
@@ -337,6 +343,8 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
+  if (incident != nullptr && works_without_model(incident->oom.framework))
+    facts.set("framework.without_model", Value{true}, {incident->evidence});
   if (works_on_images(scan, incident, program)) facts.set("framework.images", Value{true});
   resolve_frameworks(scan, incident, facts);
   set_training(scan, incident, program, facts);

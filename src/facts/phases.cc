@@ -15,6 +15,7 @@
 
 #include "base/ascii.h"
 #include "facts/analysis.h"
+#include "facts/programs.h"
 
 namespace oomdoctor {
 namespace {
@@ -255,10 +256,6 @@ bool in_step(const Frame& f) {
          std::find(names.begin(), names.end(), f.function) != names.end();
 }
 
-/// Libraries and programs without a model that could be loaded or moved.
-constexpr auto without_model = std::to_array<std::string_view>(
-    {"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "physx"});
-
 /// The phase by the words of a function's name, for names that are not in the lists above.
 std::string_view phase_by_words(const Frame& f) {
   const std::vector<std::string> words = split_identifier(f.function);
@@ -303,7 +300,19 @@ std::optional<i64> last_step(const ScanResult& scan, const Incident& incident) {
   return incident.when.step ? incident.when.step : scan.last_step;
 }
 
-bool log_begins_with_run(const ScanResult& scan) { return scan.settings.size() >= 2 || scan.progress_lines > 0; }
+/// True if the log shows the run before its failure: steps, or several settings. A log that begins in the middle of a
+/// traceback has those that the names of files imply.
+bool log_begins_with_run(const ScanResult& scan, const Incident& incident) {
+  constexpr auto several = 2;
+  static constexpr auto implied = std::to_array<std::string_view>({"engine", "system", "runtime"});
+  if (scan.progress_lines > 0) return true;
+  const Span& failure = incident.evidence.span;
+  return std::count_if(scan.settings.begin(), scan.settings.end(), [&](const auto& setting) {
+           const Span& at = setting.second.evidence.span;
+           const bool before = at.source != failure.source || at.first_line < failure.first_line;
+           return before && std::find(implied.begin(), implied.end(), setting.first) == implied.end();
+         }) >= several;
+}
 
 /// True if the first step in the log is not one of the run's first steps: the log begins in the middle, or an epoch is
 /// over.
@@ -349,7 +358,7 @@ bool logs_training_step(const ScanResult& scan) {
 /// True if no step, or only the first ones, had run before the failure.
 bool is_early(const ScanResult& scan, const Incident& incident) {
   if (was_resumed(scan) && starts_late(scan, incident) && logs_training_step(scan)) return false;
-  return log_begins_with_run(scan) && count_calls(scan, incident) <= max_first_steps &&
+  return log_begins_with_run(scan, incident) && count_calls(scan, incident) <= max_first_steps &&
          (!starts_late(scan, incident) || was_resumed(scan)) && count_steps(scan, incident) <= max_first_steps;
 }
 
@@ -367,8 +376,7 @@ const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& in
 /// True if the model was ready: a step or its progress is in the log, the traceback is inside a step, or there is no
 /// model.
 bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
-  const auto none = std::find(without_model.begin(), without_model.end(), incident.oom.framework);
-  return incident.when.step || count_progress(scan, incident) > 0 || none != without_model.end() ||
+  return incident.when.step || count_progress(scan, incident) > 0 || works_without_model(incident.oom.framework) ||
          std::any_of(frames.begin(), frames.end(), in_step);
 }
 
@@ -575,7 +583,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   }
 
   const std::vector<Evidence> progress = scan.last_progress ? std::vector<Evidence>{*scan.last_progress} : here;
-  if (log_begins_with_run(scan)) {
+  if (log_begins_with_run(scan, incident)) {
     const i64 count = count_progress(scan, incident);
     const double lines = static_cast<double>(count);
     const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;

@@ -256,8 +256,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
   const auto request = facts.number("oom.request"), free_at_start = facts.number("settings.free_at_start");
   if (request && free_at_start && *free_at_start < *request && facts.find("account.free_beyond_request") == nullptr)
     facts.set("account.free_beyond_request", Value{false}, facts.find("settings.free_at_start")->evidence);
-  if (facts.is_true("settings.live_scores"))
-    facts.set("trace.attention", Value{true}, facts.find("settings.live_scores")->evidence);
+  if (const Fact* scores = facts.find("settings.live_scores"))
+    facts.set("trace.attention", Value{true}, scores->evidence);
   set_alloc_conf(agent, facts);
   framework_facts(scan, incident, facts);
 }

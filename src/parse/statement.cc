@@ -16,6 +16,22 @@ namespace {
 constexpr std::size_t level_words = 12;  ///< words at the front that may contain the level
 constexpr int max_further_lines = 3;     ///< max further lines of a statement
 
+/// "system RAM usage 61.9 GB", "62.1 GiB of 64.0 GiB used on the node": what all processes use. A process that is named
+/// nearer to the size is the one that uses it.
+bool is_of_machine(const Sentence& sentence, std::size_t begin, std::size_t end) {
+  constexpr std::size_t reach = 6;
+  const auto is_machine = [](const Token& t) {
+    return one_of(t.name, {"node", "host", "system", "machine", "server"});
+  };
+  const auto is_process = [](const Token& t) { return one_of(t.name, {"process", "worker", "job", "task", "rss"}); };
+  for (std::size_t i = begin; i-- > (begin > reach ? begin - reach : 0);) {
+    if (is_machine(sentence[i])) return true;
+    if (is_process(sentence[i])) return false;
+  }
+  const auto behind = sentence.all().subspan(end, std::min(reach, sentence.size() - end));
+  return std::any_of(behind.begin(), behind.end(), is_machine);
+}
+
 /// Assigns the sizes to their fields. If a role occurs twice, the smaller free size or the more exact one stays.
 void set_sizes(Statement& statement, const Sentence& sentence) {
   using RoleField = std::pair<Role, std::optional<Bytes> Statement::*>;
@@ -49,8 +65,9 @@ void set_sizes(Statement& statement, const Sentence& sentence) {
                                             : amount.size.slack < known->slack &&
                                                   std::abs(amount.size.count - known->count) <= 2 * known->slack);
     if (!known || better) known = amount.size;
+    if (amount.role == Role::used) statement.of_machine |= is_of_machine(sentence, amount.begin, amount.end);
   }
-  if (resident) statement.used = resident;
+  if (resident) statement.used = resident, statement.of_machine = false;
   if (statement.allocated && statement.unallocated && !statement.reserved)
     statement.reserved = *statement.allocated + *statement.unallocated;
   // A used size above the total is what the program wanted to use: the request.

@@ -24,6 +24,7 @@ struct Statement {
   bool handled = false;         ///< the text shows that the program goes on
   bool killed = false;          ///< a process was killed
   bool status = false;          ///< the trigger is a status or an exception class
+  bool of_machine = false;      ///< the size in use is that of the whole machine, not of a process
   bool bare = false;            ///< only the name of an exception or a status
   std::optional<OomKind> kind;  ///< absent if the words do not decide it
   std::optional<int> device;

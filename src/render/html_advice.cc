@@ -77,7 +77,7 @@ void add_fix_body(Document& page, const Content& content, const ReportFix& fix) 
   if (fix.why.empty() && !lines.empty()) page.add("<p>See {}.</p>\n", lines);
   for (const FixSetting& setting : fix.settings)
     add_command(page, setting.scope + (setting.from.empty() ? "" : " (now " + setting.from + ")"), setting.text);
-  if (!fix.verify.empty()) page.add("<p class=\"muted\">Fixed when: {}.</p>\n", with_code(fix.verify));
+  if (!fix.verify.empty()) page.add("<p class=\"muted\">{}: {}.</p>\n", success_label(fix), with_code(fix.verify));
   if (!fix.saves_formula.empty()) page.add("<p class=\"muted\">Savings: {}.</p>\n", html_inline(fix.saves_formula));
   if (!fix.not_with.empty())
     page.add("<p class=\"muted\">Not together with <code>{}</code>.</p>\n",

@@ -179,7 +179,7 @@ void add_fixes(Document& out, const Report& report) {
             markdown_inline(fmt::format("{}", fmt::join(details, ", "))));
     for (const auto& setting : fix.settings)
       out.add("{}:\n\n{}\n", markdown_inline(setting.scope), markdown_fence(setting.text));
-    if (!fix.verify.empty()) out.add("Fixed when: {}.\n\n", markdown_inline(fix.verify));
+    if (!fix.verify.empty()) out.add("{}: {}.\n\n", success_label(fix), markdown_inline(fix.verify));
   }
 }
 

@@ -92,7 +92,19 @@ void add_full_fix(Page& page, const ReportFix& fix, std::size_t number) {
     if (const std::string scope = scope_text(setting); !scope.empty()) page.text("    ", page.paint.dim(scope + ":"));
     page.lines(command_rows(page, setting.text, command_indent));
   }
-  if (!fix.verify.empty()) page.text("    " + page.paint.dim("Fixed when: "), plain_line(fix.verify));
+  if (!fix.verify.empty())
+    page.text("    " + page.paint.dim(fmt::format("{}: ", success_label(fix))), plain_line(fix.verify));
+}
+
+/// What the next log shows when it is fixed. A diagnostic fixes nothing; its sign of success counts where all are
+/// diagnostics.
+void add_success(Page& page, const Report& report, std::size_t shown) {
+  const ReportFix* best = nullptr;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ReportFix& fix = report.fixes[i];
+    if (!fix.verify.empty() && (best == nullptr || (best->diagnostic && !fix.diagnostic))) best = &fix;
+  }
+  if (best != nullptr) page.text(fmt::format(" {}: ", success_label(*best)), plain_line(best->verify) + ".", 4);
 }
 
 /// One line for each cause that is possible: "  41% ████▏      Fragmentation".
@@ -127,8 +139,7 @@ void add_first_advice(Page& page, const Report& report) {
       report.plan && std::all_of(report.plan->fixes.begin(), report.plan->fixes.end(), is_shown);
   if (names_shown_fixes && report.plan->would_have_fitted && shown > 0 && !report.fixes.front().enough)
     if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
-  if (shown > 0 && !report.fixes.front().verify.empty())
-    page.text(" Fixed when: ", plain_line(report.fixes.front().verify) + ".", 4);
+  add_success(page, report, shown);
   if (report.verdict.cause != "undetermined" || is_nothing_to_fix(report)) return;
   for (const Question& question : report.questions)
     if (!printed.contains(question.command)) return add_question(page, question);

@@ -64,7 +64,7 @@ void add_code(Page& page, const ReportFrame& frame) {
 /// The request, and its location in the user's code. Without both, the cited line.
 void add_request(Page& page, const ReportIncident& of) {
   std::vector<std::string> parts;
-  const bool of_node = of.kind == "host" && of.account && of.capacity_bytes && of.free_bytes;
+  const bool of_node = of.kind == "host" && of.account && of.capacity_bytes && of.free_bytes && of.process_bytes;
   if (of_node) {  // the account has the parts, not their sum
     const std::int64_t used = *of.capacity_bytes - *of.free_bytes;
     const double share = static_cast<double>(used) / static_cast<double>(*of.capacity_bytes);

@@ -120,7 +120,9 @@ std::int64_t count_caught(const Report& report) {
 }
 
 bool is_all_clear(const Report& report) {
-  return report.verdict.outcome == Outcome::no_oom && report.incidents.empty();
+  const auto preempted = [](const ReportIncident& of) { return of.handled && of.kind == "pool"; };
+  return report.verdict.outcome == Outcome::no_oom &&
+         std::all_of(report.incidents.begin(), report.incidents.end(), preempted);
 }
 
 bool has_cause(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
@@ -273,6 +275,8 @@ std::vector<std::string> fix_details(const ReportFix& fix) {
   if (fix.if_not_already) parts.push_back("if not already set");
   return parts;
 }
+
+std::string_view success_label(const ReportFix& fix) { return fix.diagnostic ? "Done when" : "Fixed when"; }
 
 // Names the fixes by their numbers in the printed list. A plan without fixes gives the missing memory only.
 std::string plan_words(const Report& report) {

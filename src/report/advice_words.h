@@ -65,6 +65,8 @@ std::string_view risk_text(int risk);
 inline constexpr std::string_view enough_words = "enough on its own", free_words = "costs nothing";
 /// For example "costs nothing" or "up to 5% slower, numerics differ slightly"; "" if unknown.
 std::string cost_words(const ReportFix& fix);
+/// "Fixed when", or "Done when" for a diagnostic, which fixes nothing.
+std::string_view success_label(const ReportFix& fix);
 /// For example {"saves 4.20 to 6.00 GiB", "enough on its own", "costs nothing"}.
 std::vector<std::string> fix_details(const ReportFix& fix);
 /// The missing memory, and the fixes that together free it, by their numbers in the report; "" without a plan.

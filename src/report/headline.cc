@@ -95,8 +95,10 @@ class Headline {
     if (verdict_.outcome == Outcome::ended_otherwise) {
       const bool progressed =
           scan_.last_progress && scan_.last_progress->span.first_line >= analysis_.runs.last().first_line;
-      const std::string step =
-          scan_.last_step && progressed ? fmt::format(" at step {}", *scan_.last_step - scan_.last_before) : "";
+      const std::string step = scan_.last_step && progressed
+                                   ? fmt::format(" at step {}{}", *scan_.last_step - scan_.last_before,
+                                                 scan_.last_before == 0 ? "" : " of its epoch")
+                                   : "";
       return fmt::format("the {}run ended with {}{}{}", runs == 1 ? "" : "last ", end_words(*verdict_.end), step,
                          after_semicolon(earlier_failure(analysis_.runs, report_)));
     }

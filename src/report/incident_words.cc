@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 33> titles_by_format = {{
+constexpr std::array<Words, 34> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -48,6 +48,8 @@ constexpr std::array<Words, 33> titles_by_format = {{
     {"mapping", "A file could not be mapped into memory"},
     {"vllm-free-memory", "Less GPU memory was free at startup than the engine may take"},
     {"sglang-unbalanced", "One GPU had less free memory than the others"},
+    {"vllm-preemption", "vLLM preempted a request: its KV cache was full, and the request waits"},
+    {"sglang-retract", "SGLang retracted requests: its KV cache was full, and they wait"},
     {"torch-counted", "PyTorch counted an OOM whose message is not in the log"},
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
 }};
@@ -83,6 +85,8 @@ std::string host_title(std::string_view agent, std::string_view message_format) 
 std::string plain_title(const ReportIncident& of) {
   if (of.kind == "host") return host_title(of.agent, of.message_format);
   if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
+  if (of.occurrences.empty() && of.more_occurrences > 0)
+    return fmt::format("PyTorch counted {} OOMs whose messages are not in the log", of.more_occurrences + 1);
   if (const std::string_view title = look_up(titles_by_format, of.message_format); !title.empty())
     return std::string(title);
   if (of.kind == "pool") return "A fixed-size memory pool was too small";
@@ -175,8 +179,8 @@ std::string incident_title(const ReportIncident& of) {
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
   title += doubt;
-  // A counter of failures does not show where the program was.
-  const bool counted = of.kind == "device" && !look_up(titles_by_format, of.message_format).empty();
+  // A counter of failures does not show where the program was, and a server that preempts a request has not failed.
+  const bool counted = of.kind != "host" && !look_up(titles_by_format, of.message_format).empty();
   if (of.handled && !counted) title += "; the program continued";
   return title;
 }

@@ -4,6 +4,7 @@
 
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
+#include "report/advice_words.h"
 #include "samples.h"
 
 namespace oomdoctor {
@@ -121,6 +122,30 @@ TEST_CASE("a program without Python gets no Python to print its memory", "[judge
   CHECK(windows.find("Task Manager") != std::string::npos);
   CHECK(advice_in(report_of("host_allocation/cpp")).find("psutil") == std::string::npos);
   CHECK(advice_in(report_of("host_allocation/torch")).find("psutil") != std::string::npos);
+}
+
+TEST_CASE("a library without a model has no weights and no steps", "[judge][advice]") {
+  for (const char* sample : {"other_gpu/cupy", "other_gpu/cupy_notebook"}) {
+    CAPTURE(sample);
+    for (const auto& cause : report_of(sample).causes) {
+      CHECK(cause.title.find("weights") == std::string::npos);
+      CHECK(cause.title.find("Step") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a server's preempted requests are no failure", "[judge][advice]") {
+  const Report report = report_of("handled/preemption");
+  CHECK(report.verdict.outcome == Outcome::no_oom);
+  CHECK_FALSE(report.incidents.empty());
+  CHECK(report.fixes.empty());
+}
+
+TEST_CASE("a diagnostic does not say when the failure is fixed", "[judge][advice]") {
+  ReportFix fix;
+  CHECK(success_label(fix) == "Fixed when");
+  fix.diagnostic = true;
+  CHECK(success_label(fix) == "Done when");
 }
 
 TEST_CASE("the title of a cause names the rank or the platform", "[judge][advice]") {

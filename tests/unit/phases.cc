@@ -70,6 +70,15 @@ TEST_CASE("a traceback determines the phase", "[phases]") {
   CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere in the run
 }
 
+TEST_CASE("settings that a traceback implies show no beginning of the run", "[phases]") {
+  const std::vector<Frame> frames{user,
+                                  {"/x/site-packages/torch/nn/modules/linear.py", 1, "forward", "return x", true}};
+  ScanResult scan = run_of(0);
+  CHECK(phase_in(scan, frames) == "first_step");
+  scan.settings = {{"engine", {"ComfyUI", {}}}, {"system", {"macOS", {}}}};
+  CHECK(phase_in(scan, frames) == "forward");
+}
+
 TEST_CASE("the words of a function's name show the phase", "[phases]") {
   const auto phase = [](const Frame& frame) { return phase_in(run_of(50), {frame}); };
   CHECK(phase({"run.py", 1, "resumeTraining", "", false}) == "checkpoint_load");

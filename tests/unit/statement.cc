@@ -109,6 +109,15 @@ TEST_CASE("sizes get their roles from the words around them", "[statement]") {
         "allocated 9.50 GiB, total 12.00 GiB");
 }
 
+TEST_CASE("the size in use is that of the machine or of a process", "[statement]") {
+  for (const char* line : {"ERROR: host memory exhausted: 62.1 GiB of 64.0 GiB used on the node",
+                           "Process 4120 killed: system RAM usage 61.9 GB of 64 GB exceeds the limit"}) {
+    CAPTURE(line);
+    CHECK(read_statement(line).of_machine);
+  }
+  CHECK_FALSE(read_statement("ERROR: out of memory: the worker used 62.1 GiB of 64.0 GiB").of_machine);
+}
+
 TEST_CASE("two sizes around a slash share one unit", "[statement]") {
   CHECK(sizes_of("error: out of memory, used 12.25/23.5 GiB") == "used 12.25 GiB, total 23.50 GiB");
 }
