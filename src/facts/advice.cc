@@ -112,8 +112,9 @@ void advice_facts(Facts& facts) {
   // XLA requests a whole program at once, so only the largest buffer of its plan is the scores. A list of tensors
   // in memory has the scores of all layers.
   const auto refused = facts.number(facts.text("oom.agent") == "xla" ? "settings.plan_largest" : "oom.request"),
-             live = facts.number("settings.live_scores");
-  if (refused || live) facts.set("advice.scores", Value{Number{std::max(refused.value_or(0), live.value_or(0)), 0}});
+             live_scores = facts.number("settings.live_scores");
+  if (refused || live_scores)
+    facts.set("advice.scores", Value{Number{std::max(refused.value_or(0), live_scores.value_or(0)), 0}});
   facts.set("advice.blind", Value{facts.text("oom.agent") == "driver" && facts.is_false("oom.has_numbers") &&
                                   facts.find("run.trains") == nullptr});
   const auto get = [&](std::string_view name) { return facts.number(name); };

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "facts/analysis.h"
 #include "facts/programs.h"
 
