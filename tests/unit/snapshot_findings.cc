@@ -169,11 +169,10 @@ TEST_CASE("the pictures of a snapshot add up") {
     CHECK(last == found.live_bytes);
     CHECK(most == found.live_memory->peak_bytes);
     REQUIRE(found.map);
-    i64 pieces = 0, free = 0, segments = 0;
+    i64 pieces = 0, free = 0;
     for (const ReportMapList& list : found.map->lists) {
       for (const ReportMapPiece& piece : list.pieces) pieces += piece.bytes;
       free += list.free_bytes;
-      segments += list.segments;
     }
     CHECK(pieces == found.reserved_bytes);
     CHECK(free == found.free_cached_bytes);
