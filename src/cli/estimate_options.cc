@@ -290,15 +290,16 @@ bool is_yaml(std::string_view path) { return path.ends_with(".yml") || path.ends
 /// Adds what the YAML of --config, and a command behind "--", say of the run. Returns a note on it; "" for neither.
 std::string add_trainer_settings(Arguments& arguments) {
   const std::string path = arguments.value_or("config", "");
-  if (!arguments.words.empty() && !arguments.words.front().starts_with("--") && arguments.words.size() < 2)
+  TrainerSettings settings = read_command_settings(arguments.words);
+  if (!arguments.words.empty() && settings.empty())
     throw Error(fmt::format("unexpected argument '{}': estimate takes options, and a command after --",
                             arguments.words.front()),
                 "", "see oomdoctor estimate --help");
-  TrainerSettings settings = read_command_settings(arguments.words);
   if (is_yaml(path))
     for (const auto& [name, value] : read_yaml_settings(read_small_file(path))) settings.try_emplace(name, value);
   if (settings.empty() && !is_yaml(path)) return {};
-  const std::string said = add_trainer_options(settings, arguments);
+  const bool has_model = arguments.has("params") || arguments.has("hidden") || (!path.empty() && !is_yaml(path));
+  const std::string said = add_trainer_options(settings, has_model, arguments);
   const std::string from = is_yaml(path) ? path : "the command";
   if (said.empty()) throw Error(from + " says nothing of a model or a run", "", "see oomdoctor estimate --help");
   return fmt::format("{} says {}", from, said);

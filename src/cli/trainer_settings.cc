@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 
 #include "base/ascii.h"
 
@@ -26,7 +28,7 @@ constexpr auto same_numbers = std::to_array<SameNumber>({
     {"seq", "model_max_length"},
     {"seq", "block_size"},
     {"dp", "num_processes"},
-    {"dp", "nproc_per_node"},
+    {"dp", "num_gpus"},
 });
 constexpr auto model_names = std::to_array<std::string_view>({"base_model", "model_name_or_path", "model_name"});
 constexpr auto rank_names = std::to_array<std::string_view>({"lora_r", "lora_rank", "peft_lora_r"});
@@ -42,6 +44,9 @@ constexpr auto same_optimizers = std::to_array<SameOptimizer>({
     {"adamw_torch", "AdamW"},
     {"adamw_torch_fused", "AdamW"},
     {"adamw_hf", "AdamW"},
+    {"adamw_apex_fused", "AdamW"},
+    {"paged_adamw", "AdamW"},
+    {"paged_adamw_32bit", "AdamW"},
     {"adamw_8bit", "AdamW-8bit"},
     {"adamw_bnb_8bit", "AdamW-8bit"},
     {"paged_adamw_8bit", "AdamW-8bit"},
@@ -67,15 +72,19 @@ std::string plain_value(std::string_view text) {
 
 class TrainerOptions {
  public:
-  TrainerOptions(const TrainerSettings& settings, Arguments& arguments) : settings_(settings), arguments_(arguments) {}
+  TrainerOptions(const TrainerSettings& settings, bool has_model, Arguments& arguments)
+      : settings_(settings), has_model_(has_model), arguments_(arguments) {}
 
   std::string add() {
-    if (!arguments_.has("params") && !arguments_.has("hidden")) set("model", first_of(model_names));
-    for (const auto& [option, setting] : same_numbers) set(option, value(setting));
+    if (!has_model_) set("model", first_of(model_names));
+    for (const auto& [option, setting] : same_numbers) set_number(option, value(setting));
+    // torchrun counts the processes of a node.
+    const auto nodes = read_number(value("nnodes")), of_node = read_number(value("nproc_per_node"));
+    if (of_node) set("dp", std::to_string(*of_node * nodes.value_or(1)));
     set_adapters();
     set_states();
     set_sharding();
-    return said_;
+    return said_.empty() ? "" : said_ + notes_;
   }
 
  private:
@@ -101,6 +110,21 @@ class TrainerOptions {
     arguments_.add(option, text);
     said_ += (said_.empty() ? "--" : " --") + std::string(option) + " " + text;
   }
+
+  /// "auto", "gpu", "${BATCH}": known only when the run starts.
+  static std::optional<std::int64_t> read_number(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && number > 0 && number < 1'000'000 ? std::optional(number) : std::nullopt;
+  }
+  void set_number(std::string_view option, const std::string& text) {
+    if (read_number(text))
+      set(option, text);
+    else if (!text.empty() && !arguments_.has(option))
+      add_note(fmt::format("'{}' gives no --{}", text, option));
+  }
+  void add_note(const std::string& note) { notes_ += "; " + note; }
 
   void set_adapters() {
     const std::string adapter = lower(value("adapter")), tuning = lower(value("finetuning_type"));
@@ -143,7 +167,10 @@ class TrainerOptions {
     std::string optimizer = lower(first_of(std::array<std::string_view, 2>{"optim", "optimizer"}));
     const auto* const same = std::find_if(same_optimizers.begin(), same_optimizers.end(),
                                           [&](const SameOptimizer& known) { return known.name == optimizer; });
-    if (same != same_optimizers.end()) set("optimizer", std::string(same->optimizer));
+    if (same != same_optimizers.end())
+      set("optimizer", std::string(same->optimizer));
+    else if (!optimizer.empty() && !arguments_.has("optimizer"))
+      add_note(fmt::format("the optimizer {} is not known", optimizer));
     set("precision", precision());
     if (lower(value("attn_implementation")) == "eager") set("attention", "eager");
     if (is_on("use_liger_kernel") || is_on("enable_liger_kernel") || is_on("use_liger") ||
@@ -160,18 +187,25 @@ class TrainerOptions {
       for (const char* digit : {"1", "2", "3"})
         for (const char* between : {"", "_", "-"})
           if (stage.empty() && file.find(std::string(mark) + between + digit) != file.npos) stage = digit;
-    if (stage.empty() && !value("fsdp").empty()) stage = "3";
+    const std::string fsdp = lower(value("fsdp"));
+    if (stage.empty() && fsdp.find("hybrid") == fsdp.npos) {
+      if (fsdp.find("full_shard") != fsdp.npos || fsdp == "true") stage = "3";
+      if (fsdp.find("shard_grad_op") != fsdp.npos) stage = "2";
+    } else if (stage.empty()) {
+      add_note("hybrid sharding is not counted");
+    }
     const std::string ranks = arguments_.value_or("dp", "1");
     if (ranks != "1")
       set("zero", stage);
     else if (!stage.empty() && !arguments_.has("zero"))
-      said_ += fmt::format("; it shards (stage {}), which counts with the number of ranks: --dp 8", stage);
+      add_note(fmt::format("it shards (stage {}), which counts with the number of ranks: --dp 8", stage));
   }
 
   const TrainerSettings& settings_;
+  bool has_model_;
   Arguments& arguments_;
   bool trains_adapters_ = false;
-  std::string said_;
+  std::string said_, notes_;
 };
 
 }  // namespace
@@ -179,9 +213,11 @@ class TrainerOptions {
 TrainerSettings read_yaml_settings(std::string_view text) {
   TrainerSettings settings;
   std::string name;  // of the setting whose list may follow
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   while (!text.empty()) {
     const auto end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::string_view rest = trimmed(line);
     if (rest.empty() || rest.front() == '#') continue;
@@ -215,15 +251,18 @@ TrainerSettings read_command_settings(const std::vector<std::string>& words) {
     }
     value.clear();  // of a launcher, the script follows the last option: only names of layers are several words
     const bool list = std::find(target_names.begin(), target_names.end(), name) != target_names.end();
-    while (i + 1 < words.size() && !words[i + 1].starts_with("--") && (value.empty() || list))
-      value += (value.empty() ? "" : ",") + words[++i];
-    if (value.empty()) value = "true";
+    bool given = false;
+    while (i + 1 < words.size() && !words[i + 1].starts_with("--") && (!given || list)) {
+      value += (given ? "," : "") + words[++i];
+      given = true;
+    }
+    if (!given) value = "true";
   }
   return settings;
 }
 
-std::string add_trainer_options(const TrainerSettings& settings, Arguments& arguments) {
-  return TrainerOptions(settings, arguments).add();
+std::string add_trainer_options(const TrainerSettings& settings, bool has_model, Arguments& arguments) {
+  return TrainerOptions(settings, has_model, arguments).add();
 }
 
 }  // namespace oomdoctor::cli

@@ -20,7 +20,8 @@ TrainerSettings read_yaml_settings(std::string_view text);
 /// "--name value", "--name=value" and "--name" of a command line; later ones have the last word.
 TrainerSettings read_command_settings(const std::vector<std::string>& words);
 
-/// Adds the options that these settings say and the command line does not. Returns them as typed, for a note.
-std::string add_trainer_options(const TrainerSettings& settings, Arguments& arguments);
+/// Adds the options that these settings say and the command line does not; the model only if it has none yet. Returns
+/// them as typed, and what was not understood, for a note.
+std::string add_trainer_options(const TrainerSettings& settings, bool has_model, Arguments& arguments);
 
 }  // namespace oomdoctor::cli

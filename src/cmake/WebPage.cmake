@@ -6,11 +6,12 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(web ${PROJECT_SOURCE_DIR}/src/web)
   # The program of the page is the library, and the part of the command line that turns names of files into logs.
   add_executable(oomdoctor_engine
-    src/web/engine.cc src/cli/archive_logs.cc src/cli/ci_system.cc src/cli/console.cc src/cli/file_kinds.cc src/cli/inputs.cc
-    src/cli/log_folder.cc src/cli/suggestion.cc)
+    src/web/engine.cc src/cli/archive_logs.cc src/cli/ci_system.cc src/cli/console.cc src/cli/file_kinds.cc src/cli/input_scope.cc
+    src/cli/inputs.cc src/cli/log_folder.cc src/cli/suggestion.cc)
   target_link_libraries(oomdoctor_engine PRIVATE oomdoctor_diagnose oomdoctor_fmt)
   oomdoctor_warnings(oomdoctor_engine)
-  # One file with the WebAssembly in it, compiled before the worker's part of the page starts; files of the user by WORKERFS, which reads them in pieces.
+  # One file with the WebAssembly in it, compiled before the worker's part of the page starts. WORKERFS reads the user's
+  # files in pieces.
   target_link_options(oomdoctor_engine PRIVATE
     --no-entry --post-js ${web}/worker.js -lworkerfs.js -sENVIRONMENT=worker -sSINGLE_FILE=1 -sWASM_ASYNC_COMPILATION=0 -sFORCE_FILESYSTEM=1
     -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=4194304 -O2 -sEXPORTED_RUNTIME_METHODS=ccall)
@@ -52,10 +53,10 @@ read_part(${SOURCE}/render/page/page.js report_script)
 foreach(part IN ITEMS style script report_style report_script)
   policy_hash("${${part}}" ${part}_hash)
 endforeach()
-# The frame and the worker inherit the policy, so it names the report's script and style sheet, too. No source of connections,
-# pictures or fonts: the page cannot send anything.
+# The frame and the worker inherit the policy, so it names the report's script and style sheet, too, and the pictures that
+# the report's script draws of a chart (blob:). No source of connections or fonts: the page cannot send anything.
 string(CONCAT policy "default-src 'none'; script-src '${script_hash}' '${report_script_hash}' 'wasm-unsafe-eval'; "
-       "style-src '${style_hash}' '${report_style_hash}'; worker-src blob:; frame-src blob:; base-uri 'none'; form-action 'none'")
+       "style-src '${style_hash}' '${report_style_hash}'; worker-src blob:; frame-src blob:; img-src blob:; base-uri 'none'; form-action 'none'")
 
 # Compressed, the engine takes a third of the space.
 execute_process(COMMAND gzip -9n INPUT_FILE ${ENGINE} OUTPUT_FILE ${ENGINE}.gz COMMAND_ERROR_IS_FATAL ANY)

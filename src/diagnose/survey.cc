@@ -59,17 +59,31 @@ class SurveyLogs {
   }
 
   std::size_t size() const { return logs_.size(); }
-  /// The jobs that other surveys have read. A survey may have run twice, and the logs have grown in between: of one
-  /// path the line of the most logs and the latest end stays, in whatever order the files come.
-  std::vector<SurveyJob> take_jobs() {
-    const auto key = [](const SurveyJob& job) {
-      return std::tie(job.path, job.logs, job.ended_at, job.step, job.headline);
+  bool has_known() const { return !jobs_.empty(); }
+  /// Adds the jobs that other surveys have read. A survey may have run twice, and the logs have grown in between: of
+  /// the lines of one job, that of the most logs and the latest end stays, in whatever order the files come. A note
+  /// counts the others, because two machines may have the same paths.
+  void add_known(std::vector<SurveyJob>& lines) {
+    if (jobs_.empty()) return;
+    const auto identity = [](const SurveyJob& job) { return std::tie(job.path, job.job, job.user); };
+    const auto key = [&](const SurveyJob& job) {
+      return std::tuple_cat(identity(job), std::tie(job.logs, job.ended_at, job.step, job.headline));
     };
-    std::sort(jobs_.begin(), jobs_.end(), [&](const SurveyJob& a, const SurveyJob& b) { return key(b) < key(a); });
-    jobs_.erase(std::unique(jobs_.begin(), jobs_.end(),
-                            [](const SurveyJob& a, const SurveyJob& b) { return a.path == b.path; }),
-                jobs_.end());
-    return std::move(jobs_);
+    if (lines.empty())
+      lines = std::move(jobs_);
+    else
+      std::move(jobs_.begin(), jobs_.end(), std::back_inserter(lines));
+    std::sort(lines.begin(), lines.end(), [&](const SurveyJob& a, const SurveyJob& b) { return key(b) < key(a); });
+    std::size_t differ = 0;
+    const auto same = [&](const SurveyJob& a, const SurveyJob& b) {
+      if (identity(a) != identity(b)) return false;
+      differ += key(a) != key(b);
+      return true;
+    };
+    lines.erase(std::unique(lines.begin(), lines.end(), same), lines.end());
+    if (differ > 0)
+      add_problem(fmt::format("{} of jobs left out: another line of the same paths has more logs or a later end",
+                              plural(static_cast<std::int64_t>(differ), "line", "lines")));
   }
   std::vector<std::string> paths() const {
     std::vector<std::string> paths;
@@ -198,8 +212,7 @@ Survey survey(const std::vector<LogSource>& sources, const Options& given) {
   const Rules rules(options);
   SurveyLogs logs(sources, options);
   std::vector<std::vector<std::size_t>> jobs = group_by_path(logs.paths());
-  std::vector<SurveyJob> known = logs.take_jobs();
-  if (jobs.empty() && known.empty()) throw Error("no log to survey");
+  if (jobs.empty() && !logs.has_known()) throw Error("no log to survey");
   const std::size_t threads = threads_per_log(jobs.size(), options);
   std::vector<JobSpan> spans(jobs.size());
   std::vector<SurveyJob> lines(jobs.size());
@@ -231,10 +244,7 @@ Survey survey(const std::vector<LogSource>& sources, const Options& given) {
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (!owners[i] && kept++ != i) lines[kept - 1] = std::move(lines[i]);
   lines.resize(kept);
-  if (lines.empty())
-    lines = std::move(known);
-  else
-    std::move(known.begin(), known.end(), std::back_inserter(lines));
+  logs.add_known(lines);
   std::vector<ReportNote> notes = logs.notes();
   for (const ReportLostEvidence& lost : given.lost)
     notes.push_back({"warning", left_out_words(lost_evidence_words(lost)), std::nullopt});

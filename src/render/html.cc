@@ -53,23 +53,21 @@ void add_fact(Document& page, std::string_view name, const std::string& value) {
   if (!value.empty()) page.add("<div><dt>{}</dt><dd>{}</dd></div>", name, html_inline(value));
 }
 
-/// The page may not load, send or embed anything, and may use only this script, if any, and this style sheet. A script
-/// may draw a picture of its own: blob: never leaves the page.
-std::string policy(const PageAssets& assets) {
-  const std::string script = assets.script.hash.empty() ? "none" : std::string(assets.script.hash);
-  const std::string_view pictures = assets.script.hash.empty() ? "" : " img-src blob:;";
+/// The page may not load, send or embed anything, and may use only this script and this style sheet. What the script
+/// draws itself (blob:) never leaves the page.
+std::string policy(const PageAsset& style, const PageAsset& script, bool draws) {
   return fmt::format("default-src 'none'; script-src '{}'; style-src '{}';{} base-uri 'none'; form-action 'none'",
-                     script, assets.style.hash, pictures);
+                     script.hash, style.hash, draws ? " img-src blob:;" : "");
 }
 
 }  // namespace
 
-void add_head(Document& page, const std::string& title, const PageAssets& assets) {
+void add_head(Document& page, const std::string& title, const PageAsset& style, const PageAsset& script, bool draws) {
   page.add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-  page.add("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(assets));
+  page.add("<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n", policy(style, script, draws));
   page.add("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
   page.add("<meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
-  page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), assets.style.text);
+  page.add("<title>{}</title>\n<style>{}</style>\n</head>\n", html_inline(title), style.text);
 }
 
 const ReportIncident* main_incident(const Report& report) {
@@ -177,7 +175,7 @@ void add_body(Document& page, const Content& content) {
 std::string html_text(const Report& report, const PageAssets& assets) {
   const Content content(report);
   Document page;
-  html::add_head(page, page_title(report), assets);
+  html::add_head(page, page_title(report), assets.style, assets.script, true);
   page.add("<body>\n");
   add_body(page, content);
   // After the report, because a browser shows what it has read so far.

@@ -46,8 +46,10 @@ struct Content {
   Citations citations;
 };
 
-/// The head of a page: its policy, title and style sheet. The page may run the script of the assets, if there is one.
-void add_head(Document& page, const std::string& title, const PageAssets& assets);
+/// The head of a page: its policy, title and style sheet. The page may run this script, which may draw pictures only if
+/// `draws`.
+void add_head(Document& page, const std::string& title, const PageAsset& style, const PageAsset& script,
+              bool draws = false);
 
 /// The failure that the verdict is about, else the first one; null without a failure. Points into the report.
 const ReportIncident* main_incident(const Report& report);

@@ -17,7 +17,8 @@ namespace {
 
 /// A cell with a number, or nothing for 0.
 std::string number_cell(std::int64_t number) {
-  return fmt::format("<td class=\"n\">{}</td>", number == 0 ? "" : count_text(number));
+  return number == 0 ? "<td class=\"n\"></td>"
+                     : fmt::format("<td class=\"n\" data-value=\"{}\">{}</td>", number, count_text(number));
 }
 
 std::string lost_cell(const SurveySums& sums) {
@@ -146,7 +147,7 @@ void add_survey_notes(Document& page, const Survey& survey) {
 
 std::string survey_html(const Survey& survey, const PageAssets& assets) {
   Document page;
-  html::add_head(page, survey_headline(survey), {assets.style, assets.survey_script, {}});
+  html::add_head(page, survey_headline(survey), assets.style, assets.survey_script);
   page.add("<body>\n<main>\n");
   add_summary(page, survey);
   add_repeated(page, survey);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <vector>
@@ -32,7 +33,8 @@ std::optional<double> time_of(const std::string& iso) {
   if (iso.empty()) return std::nullopt;
   unsigned parts[6];
   constexpr std::string_view form = "0000-00-00T00:00:00";
-  if (iso.size() != form.size()) throw NoJob{"a time is none"};
+  for (std::size_t i = 0; i < form.size(); ++i)
+    if (iso.size() != form.size() || (form[i] != '0' && iso[i] != form[i])) throw NoJob{"a time is none"};
   constexpr std::size_t starts[] = {0, 5, 8, 11, 14, 17}, sizes[] = {4, 2, 2, 2, 2, 2};
   for (std::size_t i = 0; i < 6; ++i) {
     const char *const from = iso.data() + starts[i], *const end = from + sizes[i];
@@ -53,11 +55,12 @@ class LineReader : public FieldVisitor {
   }
 
   template <class T>
-  void operator()(const char* name, T& value, const FieldSpec& = {}) {
+  void operator()(const char* name, T& value, const FieldSpec& spec = {}) {
     const auto found = in_.find(name);
     if (found == in_.end() || found->is_null()) return;
     try {
       read(*found, value);
+      check(value, spec);
     } catch (const NoJob& broken) {
       throw NoJob{fmt::format("{}: {}", name, broken.why)};
     } catch (const AnyJson::exception&) {
@@ -66,6 +69,20 @@ class LineReader : public FieldVisitor {
   }
 
  private:
+  /// A job's numbers are summed up: no sum of as many lines as there may be overflows.
+  static constexpr double number_limit = 1e13;
+
+  template <class T>
+  static void check(const T& value, const FieldSpec& spec) {
+    if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
+      const auto number = static_cast<double>(value);
+      const double most = spec.maximum ? *spec.maximum : number_limit;
+      if (number < spec.minimum.value_or(0) || number > most) throw NoJob{"it is out of range"};
+    } else if constexpr (is_optional<T>) {
+      if (value) check(*value, spec);
+    }
+  }
+
   static void read(const AnyJson& from, std::string& value) { value = from.get<std::string>(); }
   static void read(const AnyJson& from, bool& value) { value = from.get<bool>(); }
   static void read(const AnyJson& from, double& value) {
@@ -74,8 +91,8 @@ class LineReader : public FieldVisitor {
   }
   static void read(const AnyJson& from, std::int64_t& value) {
     if (!from.is_number_integer()) throw NoJob{"it is no whole number"};
-    value = from.get<std::int64_t>();
-    if (value < 0) throw NoJob{"it is below 0"};
+    const bool huge = from.is_number_unsigned() && from.get<std::uint64_t>() > std::uint64_t{1} << 62;
+    value = huge ? std::int64_t{1} << 62 : from.get<std::int64_t>();
   }
   static void read(const AnyJson& from, Outcome& value) {
     const auto name = from.get<std::string>();
@@ -121,6 +138,8 @@ SurveyJob read_line(const std::string& line) {
 }  // namespace
 
 bool holds_survey_lines(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
   std::ifstream in(path, std::ios::binary);
   std::string text(line_begin.size(), '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -2,8 +2,11 @@
 // directory, which the worker fills with the user's (worker.js). All as oomdoctor analyze does it.
 #include <emscripten.h>
 
+#include <new>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -26,7 +29,7 @@ class Case {
     try {
       Options options;
       options.jobs = 1;  // a page has one thread
-      const auto inputs = cli::resolve_inputs(words_, options);
+      const auto inputs = cli::resolve_inputs(words_, options, {});
       report_ = diagnose(inputs, options);
       return "";
     } catch (const Error& error) {

@@ -10,7 +10,7 @@
 
   // --- The worker: one for each case, so that each begins with empty memory ------------------------------------------
 
-  let program, worker, used = false;
+  let program, worker, used = false, started = false, unable = false;
 
   // The address of the worker's program, which the page contains compressed.
   async function unpackProgram() {
@@ -25,11 +25,16 @@
     worker = new Worker(program);
     used = false;
     worker.onmessage = ({ data }) => receive(data);
-    worker.onerror = (event) => fail(event.message || "the browser did not start the worker");
+    // A browser that cannot run the program at all would fail again each time.
+    worker.onerror = (event) => started ? fail(event.message || "the browser did not start the worker")
+                                        : giveUp("this browser cannot run the program of this page");
   }
 
   function receive(answer) {
-    if (answer.version !== undefined) find("start").dataset.version = answer.version;
+    if (answer.version !== undefined) {
+      started = true;
+      find("start").dataset.version = answer.version;
+    }
     if (answer.read !== undefined) showProgress(answer.read);
     if (answer.problem !== undefined) refuse(answer.problem);
     if (answer.failure !== undefined) fail(answer.failure);
@@ -52,8 +57,7 @@
   }
 
   async function analyze(added, alone = true) {
-    if (added.length === 0) return;
-    await ready;
+    if (added.length === 0 || !await ready || unable) return;
     if (alone) files = [];
     const taken = new Set(files.map(({ name }) => name));
     for (const { name, data } of added) {
@@ -92,8 +96,15 @@
 
   function refuse(problem) {
     showStart();
-    const [what, help = ""] = problem.split("\n");
-    find("problem").textContent = help ? `${what}\n${help}` : what;
+    find("problem").textContent = problem;
+  }
+
+  function giveUp(why) {
+    unable = true;
+    worker?.terminate();
+    endWork();
+    show("start", true);
+    find("problem").textContent = `${why}.\nThe program on the command line reads the same files.`;
   }
 
   function fail(why) {
@@ -207,5 +218,9 @@
   const ready = unpackProgram().then((address) => {
     program = address;
     startWorker();
-  }, () => fail("this browser is too old for this page"));
+    return true;
+  }).catch(() => {
+    giveUp("this browser is too old for this page");
+    return false;
+  });
 })();

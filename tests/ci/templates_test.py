@@ -306,7 +306,10 @@ class Kubernetes(Case):
 class KilledPods(Case):
     """The pod that reports on the others of its namespace, with a kubectl of this test."""
 
-    PODS = "good 1111 main:0:Completed\\nbad 2222 main:1:OOMKilled sidecar:0:\\n"
+    # One after the other: killed, started again, and started once more after another end.
+    LOOKS = ("good 1111 main|Completed|containerd://aa||\\nbad 2222 main|OOMKilled|containerd://bb|| sidecar||||\\n",
+             "good 1111 main|Completed|containerd://aa||\\nbad 2222 main|||OOMKilled|containerd://bb sidecar||||\\n",
+             "bad 2222 main|||OOMKilled|containerd://bb sidecar|||OOMKilled|containerd://cc\\n")
 
     def looked(self, times):
         """The Events that it creates, and its output, after so many looks."""
@@ -314,7 +317,8 @@ class KilledPods(Case):
         self.tool("kubectl", f"""
             echo "$*" >>{self.folder}/asked
             case $1 in
-              get) printf '{self.PODS}' ;;
+              get) case $(cat {self.folder}/looks 2>/dev/null | wc -l) in
+                   0) printf '{self.LOOKS[0]}' ;; 1) printf '{self.LOOKS[1]}' ;; *) printf '{self.LOOKS[2]}' ;; esac ;;
               describe) cat {killed} ;;
               logs) printf 'step 1 "loss" 2.3\\n' ;;
               create) cat >>{self.folder}/events.json; echo >>{self.folder}/events.json ;;
@@ -338,20 +342,24 @@ class KilledPods(Case):
                                                         re.M | re.S)], output
 
     def test_each_killed_container_gets_one_event_and_one_report(self):
-        (event,), output = self.looked(times=3)
-        self.assertEqual(event["involvedObject"],
-                         {"apiVersion": "v1", "kind": "Pod", "name": "bad", "uid": "2222", "namespace": "training"})
-        self.assertTrue(event["message"].startswith("OUT OF MEMORY"), event["message"])
-        self.assertEqual(output.count("OUT OF MEMORY"), 1, output)
-        self.assertEqual(len(list((self.folder / "reports").glob("*.html"))), 1)
+        events, output = self.looked(times=4)
+        self.assertEqual([event["metadata"]["name"] for event in events], ["oomdoctor-bb", "oomdoctor-cc"])
+        for event in events:
+            self.assertEqual(event["involvedObject"],
+                             {"apiVersion": "v1", "kind": "Pod", "name": "bad", "uid": "2222", "namespace": "training"})
+            self.assertTrue(event["message"].startswith("OUT OF MEMORY"), event["message"])
+        self.assertEqual(output.count("OUT OF MEMORY"), 2, output)
+        self.assertEqual(len(list((self.folder / "reports").glob("*.html"))), 2)
         asked = (self.folder / "asked").read_text().splitlines()
-        self.assertIn("logs --timestamps --previous -c main bad", asked)
+        self.assertEqual([line for line in asked if line.startswith("logs")],
+                         ["logs --timestamps -c main bad", "logs --timestamps --previous -c sidecar bad"])
         self.assertEqual({line.split()[0] for line in asked}, {"get", "describe", "logs", "create"})
 
     def test_its_role_allows_what_it_does_and_no_more(self):
         documents = yaml.safe_load_all((FOLDER / "kubernetes" / "oomkilled.yml").read_text())
         role, = (document for document in documents if document["kind"] == "Role")
-        self.assertEqual({verb for rule in role["rules"] for verb in rule["verbs"]}, {"get", "list", "create"})
+        allowed = {(resource, verb) for rule in role["rules"] for resource in rule["resources"] for verb in rule["verbs"]}
+        self.assertEqual(allowed, {("pods", "get"), ("pods", "list"), ("pods/log", "get"), ("events", "list"), ("events", "create")})
 
 
 class Shells(Case):

@@ -1080,10 +1080,33 @@ bf16: true
         self.assertEqual(self.estimate(*command), self.estimate(*same))
         self.assertEqual(self.terms("--batch", "1", *command), self.terms(*same, "--batch", "1"))
 
+    def test_settings_in_other_spellings(self):
+        base = "base_model: llama-3-8b\nsequence_len: 2048\n"
+        for settings, options, note in (
+                ("micro_batch_size: 2\r\n", "--batch 2", ""), ("micro_batch_size: auto\n", "", "'auto' gives no --batch"),
+                ("optimizer: galore_adamw\n", "", "the optimizer galore_adamw is not known"),
+                ("optimizer: paged_adamw_32bit\n", "--optimizer AdamW", ""), ("fsdp: false\n", "", ""),
+                ("num_gpus: 4\nfsdp:\n  - shard_grad_op\n  - auto_wrap\n", "--dp 4 --zero 2", ""),
+                ("num_gpus: 4\nfsdp: full_shard auto_wrap\n", "--dp 4 --zero 3", ""),
+                ("num_gpus: 4\nfsdp: no_shard\n", "--dp 4", "")):
+            (self.folder / "run.yml").write_bytes(b"\xef\xbb\xbf" + (base + settings).encode())
+            same = self.estimate("--model", "llama-3-8b", "--seq", "2048", *options.split())
+            self.assertEqual(self.estimate("--config", "run.yml"), same, settings)
+            self.assertIn(note, " ".join(self.run_here("estimate", "--config", "run.yml").stdout.split()))
+        nodes = "-- torchrun --nnodes 2 --nproc_per_node 8 train.py --model_name llama-3-8b --fsdp".split()
+        self.assertEqual(self.estimate(*nodes, "", "--block_size", "2048"),
+                         self.estimate("--model", "llama-3-8b", "--seq", "2048", "--dp", "16"))
+        self.config()
+        self.assertEqual(self.estimate("--config", "config.json", "--", "train", "--model_name", "x", "--block_size", "64"),
+                         self.estimate("--config", "config.json", "--seq", "64"))
+        self.assert_refused(["estimate", "foo", "bar", "--params", "7B"],
+                            "unexpected argument 'foo': estimate takes options, and a command after --",
+                            "see oomdoctor estimate --help")
+
     def test_settings_that_say_nothing_or_nonsense_are_errors(self):
         for text, words in (("- 1\n", "says nothing"), (": :\n\t\n", "says nothing"), ("\0\xff" * 99, "says nothing"),
                             ("base_model: some/unknown-thing\n", "unknown"),
-                            ("base_model: llama-3-8b\nsequence_len: ${LENGTH}\n", "invalid --seq")):
+                            ("sequence_len: ${LENGTH}\n", "says nothing")):
             (self.folder / "run.yml").write_text(text)
             done = self.run_here("estimate", "--config", "run.yml")
             self.assertEqual((done.returncode, done.stdout), (2, ""), text)

@@ -368,6 +368,30 @@ TEST_CASE("of two lines of one job, that with more of its logs counts", "[survey
     CHECK(only_job({{folder.write("jobs.jsonl", text), std::nullopt}}).outcome == Outcome::oom);
 }
 
+TEST_CASE("jobs of two machines may have one path, and a note counts what is left out", "[survey]") {
+  const testing::TemporaryFolder folder;
+  const auto line = [](const std::string& user) {
+    return survey_jsonl(
+        survey({{"x/train.log", "  File \"/home/" + user + "/a.py\", line 9, in main\n" + killed_text("a.py")}}));
+  };
+  std::string other = line("ann");
+  other.replace(other.find("\"user\":\""), 12, "\"user\":\"bob");
+  const LogSource two{folder.write("two.jsonl", line("ann") + other), std::nullopt};
+  CHECK(survey({two}).jobs.size() == 2);
+  const std::string early = step_at("12:00:00", 1) + step_at("12:10:00", 2);
+  const LogSource lines{
+      folder.write("one.jsonl", survey_jsonl(survey({{"x/train.log", early}})) +
+                                    survey_jsonl(survey({{"x/train.log", early + failed_at("12:11:00")}}))),
+      std::nullopt};
+  const Survey once = survey({lines});
+  CHECK(once.jobs.size() == 1);
+  REQUIRE(once.notes.size() == 1);
+  CHECK(once.notes[0].text.starts_with("1 line of jobs left out"));
+  // A log that is there itself is no second job.
+  const LogSource log{"x/train.log", early + failed_at("12:11:00")};
+  CHECK(survey({log, {folder.write("same.jsonl", survey_jsonl(survey({log}))), std::nullopt}}).jobs.size() == 1);
+}
+
 TEST_CASE("a damaged line of a job gives a note, and the others are there", "[survey]") {
   const testing::TemporaryFolder folder;
   const std::string line = survey_jsonl(survey({{"x/train.log", killed_text("a.py")}}));
@@ -378,7 +402,8 @@ TEST_CASE("a damaged line of a job gives a note, and the others are there", "[su
   };
   for (const std::string& damaged :
        {changed("\"outcome\":\"oom\"", "\"outcome\":\"fine\""), changed("\"logs\":1", "\"logs\":-1"),
-        changed("\"logs\":1", "\"logs\":1e300"), changed("\"fixes\":[", "\"fixes\":7,\"more\":["),
+        changed("\"logs\":1", "\"logs\":1e300"), changed("\"gpus\":1", "\"gpus\":9223372036854775807"),
+        changed("\"confidence\":", "\"confidence\":7"), changed("\"fixes\":[", "\"fixes\":7,\"more\":["),
         changed("\"failed_at\":null", "\"failed_at\":\"2025-13-01T00:00:00\""),
         changed("\"failed_at\":null", "\"failed_at\":\"2025-01-01T-1:00:00\""), line.substr(0, line.size() / 2) + "\n",
         std::string("[1]\n"), std::string(3 << 20, 'x') + "\n", std::string(200'000, '[') + "\n"}) {

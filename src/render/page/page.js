@@ -179,7 +179,9 @@
           event.preventDefault();
           event.stopPropagation();
         };
-        label.addEventListener("pointerdown", flip);
+        label.addEventListener("click", flip);
+        for (const other of ["pointerdown", "dblclick"])  // neither a drag nor a reset of the zoom
+          label.addEventListener(other, (event) => event.stopPropagation());
         label.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") flip(event); });
       }
     }
@@ -194,7 +196,8 @@
       const originals = [this.plot, ...this.plot.querySelectorAll("*")];
       for (const [i, element] of [copy, ...copy.querySelectorAll("*")].entries()) {
         const style = getComputedStyle(originals[i]);
-        for (const name of ["fill", "stroke", "display", "visibility", "font-family", "font-size", "stroke-dasharray"])
+        for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray", "paint-order", "display", "visibility",
+                            "opacity", "text-decoration", "font-family", "font-size"])
           element.setAttribute(name, style.getPropertyValue(name));
         for (const name of ["class", "role", "tabindex", "aria-pressed", "aria-label"]) element.removeAttribute(name);
       }
@@ -318,7 +321,9 @@
         let value = +label.dataset.value;
         const line = this.lines[label.dataset.line];
         if (line) value = line.points[line.points.findLastIndex(([x]) => x <= this.window.right)]?.[1] ?? NaN;
-        const seen = value >= this.window.bottom && value <= this.window.top || line?.shown === false;
+        // The name of a hidden line stays in reach, to show it again.
+        if (line?.shown === false) value = clamp(value || 0, this.window.bottom, this.window.top);
+        const seen = value >= this.window.bottom && value <= this.window.top;
         label.setAttribute("visibility", seen ? "visible" : "hidden");
         if (seen) boxes.push({ label, y: this.y(value), height: +label.dataset.height });
       }
@@ -393,9 +398,9 @@
       const { points } = this.shownLines().at(-1) ?? this.lines.at(-1), { left, right } = this.window;
       const seen = points.filter(([x]) => x >= left && x <= right);
       if (seen.length === 0) return;
-      const at = this.tip.hidden || this.here === undefined ? seen.length - 1 - Math.min(by, 0)
-                                                            : nearest(seen, this.here);
-      const [x, y] = seen[clamp(at + by, 0, seen.length - 1)];
+      const begins = this.tip.hidden || this.here === undefined;
+      const to = begins ? (by === -Infinity ? 0 : seen.length - 1) : nearest(seen, this.here) + by;
+      const [x, y] = seen[clamp(to, 0, seen.length - 1)];
       this.point(this.x(x), this.y(y));
     }
 
