@@ -75,7 +75,11 @@ void engine_advice(Facts& facts) {
   for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
     if (const auto now = facts.number(share); now && *now > 0) {
       set("advice.share_down", std::max(*now - down, min_part * *now), share);
-      if (*now + up <= max_share + 1e-9) set("advice.share_up", *now + up, share);
+      // The weights must fit into the share, and something beside them.
+      const auto weights = facts.number("settings.weights_memory"), left = facts.number("settings.free_after_load");
+      const double held = weights && left ? *weights / (*weights + *left) : 0;
+      const double more = std::max(*now, held) + up;
+      if (more <= max_share + 1e-9) set("advice.share_up", more, share);
     }
   const auto fits = facts.number("settings.fitting_length"), length = facts.number("settings.sequence_length");
   if (fits)

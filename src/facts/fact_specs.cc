@@ -359,6 +359,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.step_tokens", count, "tokens that an engine takes in one step"},
       {"settings.engine_share", ratio, "share of the device that an engine takes in advance"},
       {"settings.weights_memory", bytes, "memory of an engine's weights on the device"},
+      {"settings.free_after_load", bytes, "free memory of the device behind an engine's weights"},
       {"settings.load_type", text, "16-bit type in which the weights are loaded"},
       {"settings.shards_loaded", count, "checkpoint shards that were loaded"},
       {"settings.shards", count, "checkpoint shards of the model"},

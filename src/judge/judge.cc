@@ -68,6 +68,8 @@ std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, con
     const auto is_of = [&](std::string_view group) { return std::string_view(doubt.fact).starts_with(group); };
     if (!failed && (is_of("oom.") || is_of("account.") || is_of("phase.") || is_of("trace."))) continue;
     if (no_steps && (is_of("trend.") || is_of("shape.") || doubt.fact == "phase.first_step")) continue;
+    // The command for a phase is the one for the traceback, which this log has.
+    if (is_of("phase.") && facts.is_true("trace.known")) continue;
     if ((no_steps || no_training) && doubt.fact == "trace.optimizer") continue;
     if (no_training && doubt.fact == "settings.trainable_parameters") continue;
     const FactSpec* spec = find_fact_spec(doubt.fact);

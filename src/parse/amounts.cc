@@ -201,6 +201,13 @@ class RoleFinder {
   bool labelled_free_ = false;   ///< a word next to the size marks it as free
 };
 
+/// "7 B parameters", "70B weights" are billions.
+bool counts_billions(const Sentence& sentence, std::size_t word) {
+  constexpr std::array<std::string_view, 4> counted = {"param", "weight", "model", "token"};
+  return word < sentence.size() &&
+         std::ranges::any_of(counted, [&](std::string_view stem) { return sentence[word].name.starts_with(stem); });
+}
+
 }  // namespace
 
 Sentence::Sentence(std::string_view text) : text_(text), lowered_(lower(text)) {
@@ -254,6 +261,7 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
   for (const std::size_t at : {after, unit}) {
     if (at >= sentence.size() || sentence[at].kind != Token::Kind::word) continue;
     const bool glued = sentence[at].begin == token.begin + digits;
+    if (sentence[at].name == "b" && counts_billions(sentence, at + 1)) continue;
     std::optional<std::string_view> word = unit_word(sentence[at].name);
     if (!word && read_unit(sentence[at].text, glued)) word = sentence[at].text;
     if (!word && sentence[at].name == "b") word = "bytes";

@@ -277,7 +277,7 @@ void add_why(Page& page, const Report& report) {
     const auto own = std::find_if(cause.because.begin(), cause.because.end(),
                                   [&](const Reason& because) { return shown.insert(because.text).second; });
     if (own != cause.because.end())
-      page.text("", plain_line(short_cause_name(cause)) + ": " + reason_text(page, report, *own), 2);
+      page.text("", plain_line(short_cause_name(cause)) + "? " + reason_text(page, report, *own), 2);
   }
 }
 

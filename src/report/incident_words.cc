@@ -209,7 +209,7 @@ std::vector<std::string> following_words(const Report& report, const ReportIncid
                     plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
                     short_locations(report, alike, most)));
   if (!echoes.empty())
-    words.push_back(fmt::format("{} as a consequence, at {}", plural(count(echoes), "failure", "failures"),
+    words.push_back(fmt::format("{}, at {}", plural(count(echoes), "further failure", "further failures"),
                                 short_locations(report, echoes, most)));
   return words;
 }

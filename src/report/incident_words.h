@@ -29,7 +29,7 @@ std::string incident_circumstances(
 /// log prints none.
 std::string decisive_numbers(const Oom& oom, const Facts& facts);
 
-/// The failures that follow `of`: "the same on 3 other ranks, at a.log:7, …", "2 failures as a consequence, at …". Each
+/// The failures that follow `of`: "the same on 3 other ranks, at a.log:7, …", "2 further failures, at …". Each
 /// names at most `most` locations. May be empty.
 std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
 

@@ -34,15 +34,15 @@ for step in range(1, 2000):
     time.sleep(float(sys.argv[2]))
 """
 
-# Says when it is ready, then what it is told by signals.
+# Says when it is ready, then what it is told by signals; a signal may come while Python's own print() still runs.
 LISTENER = """\
-import signal, sys
+import os, signal, sys
 def say(number, frame):
-    print("got", signal.Signals(number).name, flush=True)
+    os.write(1, f"got {signal.Signals(number).name}\\n".encode())
     sys.exit(7)
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGINT):
     signal.signal(number, say)
-print("ready", flush=True)
+os.write(1, b"ready\\n")
 while True:
     signal.pause()
 """

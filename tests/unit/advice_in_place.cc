@@ -155,4 +155,30 @@ TEST_CASE("the title of a cause names the rank or the platform", "[judge][advice
   CHECK(outside.title.find("CUDA") == std::string::npos);
 }
 
+TEST_CASE("an engine's share leaves room beside the weights that the log shows", "[judge][advice]") {
+  const auto share_with = [](const std::string& loaded) {
+    return first_setting(
+        diagnose({{"job.log", "server_args=ServerArgs(model_path='m', mem_fraction_static=0.7)\n" + loaded +
+                                  "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n"}}),
+        "cache-share");
+  };
+  CHECK(share_with("") == "SGLang: --mem-fraction-static 0.75");
+  CHECK(share_with("Load weight end. type=M, dtype=torch.bfloat16, avail mem=16.00 GB, mem usage=64.00 GB.\n") ==
+        "SGLang: --mem-fraction-static 0.85");
+}
+
+TEST_CASE("a log with a traceback is not asked for its traceback", "[judge]") {
+  const std::string refused = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n";
+  const auto asks_for_phase = [](const std::string& log) {
+    const Report report = diagnose({{"job.log", log}});
+    return std::any_of(report.questions.begin(), report.questions.end(),
+                       [](const auto& question) { return question.missing == "phase.known"; });
+  };
+  CHECK(asks_for_phase(refused));
+  CHECK_FALSE(
+      asks_for_phase("Traceback (most recent call last):\n  File \"/home/u/sort.py\", line 9, in rank\n    order = "
+                     "scores.argsort()\n" +
+                     refused));
+}
+
 }  // namespace oomdoctor

@@ -257,6 +257,26 @@ TEST_CASE("a leak is claimed only where the log claims one", "[scanner]") {
   }
 }
 
+TEST_CASE("a limit of one process is no shortage of the Mac", "[scanner]") {
+  const auto failures = [](const std::string& reason) {
+    return scan_text("kernel: memorystatus: killing_specific_process pid 5 [mdworker_shared] (" + reason + " 10) 4KB\n")
+        .incidents.size();
+  };
+  CHECK(failures("vm-pageshortage") == 1);
+  CHECK(failures("per-process-limit") == 0);
+  CHECK(failures("highwater") == 0);
+}
+
+TEST_CASE("billions of parameters are no bytes", "[scanner]") {
+  const auto request = [](const std::string& amount) {
+    const ScanResult found = scan_text("RuntimeError: out of memory: needed for " + amount + ", 3 GB free\n");
+    REQUIRE(found.incidents.size() == 1);
+    return found.incidents[0].oom.request ? found.incidents[0].oom.request->count : 0;
+  };
+  CHECK(request("7 B parameters") == 0);
+  CHECK(request("70B weights") == 0);
+}
+
 TEST_CASE("the columns of a dashboard are host RAM by whole words only", "[scanner]") {
   const auto metric_of = [](const std::string& name) {
     std::string text = "\"Time\",\"" + name + "\"\n";
