@@ -1,4 +1,6 @@
 // Logs of many jobs in, one line for each job out.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <mutex>
