@@ -41,12 +41,12 @@ bool header(std::string_view line, Layout& layout) {
 
 std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
 
-bool sniff(std::span<const std::string> first_lines, Layout& layout) {
-  if (find_table_header(first_lines, layout, header)) return true;
-  const auto found = infer_columns(first_lines);
+bool sniff(const FirstLines& first, Layout& layout) {
+  if (find_table_header(first, layout, header)) return true;
+  const auto found = infer_columns(first.lines);
   layout = {};
   if (!found) {
-    if (!are_numeric_rows(first_lines)) return false;
+    if (!are_numeric_rows(first.lines)) return false;
     layout.note =
         "rows of numbers without a header: it is unknown which column is memory. Export again with the header: "
         "nvidia-smi --query-gpu=timestamp,index,memory.used,memory.total --format=csv -l 1";

@@ -6,7 +6,7 @@
 namespace oomdoctor::parsers::tables {
 
 bool header(std::string_view line, Layout& layout) { return read_table_header(line, layout); }
-bool sniff(std::span<const std::string> first_lines, Layout& layout) { return sniff_table(first_lines, layout); }
+bool sniff(const FirstLines& first, Layout& layout) { return sniff_table(first, layout); }
 std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
 
 }  // namespace oomdoctor::parsers::tables

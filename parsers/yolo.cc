@@ -84,11 +84,11 @@ std::optional<std::size_t> count_numbers(std::string_view text) {
 
 /// The rows of results.txt, which YOLOv5 writes without a header: epochs that go up, each with its memory, and nothing
 /// but numbers behind it. A console may have broken the rows.
-bool results_file(std::span<const std::string> first_lines, Layout& layout) {
+bool results_file(const FirstLines& first, Layout& layout) {
   constexpr std::size_t min_rows = 3, min_numbers = 8;  // numbers of one row
   std::optional<double> before;
   std::size_t rows = 0, numbers = 0;
-  for (const std::string& line : first_lines) {
+  for (const std::string& line : first.lines) {
     const auto row_start = parse_row_start(line, std::min(line.find_first_not_of(' '), line.size()));
     if (!row_start && rows == 0) return false;
     if (row_start && before && row_start->epoch.value != *before + 1) return false;

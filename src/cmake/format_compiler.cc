@@ -229,7 +229,7 @@ std::string initializer(const TableFormat& format, DeclaredFunctions& functions)
   return text_member("name", t.name) + text_member("anchor", t.anchor) +
          text_member("example_header", t.example_header) + text_member("example_row", t.example_row) +
          member("header", functions.use(format.header, "bool", "(std::string_view, Layout&)")) +
-         member("sniff", functions.use(format.sniff, "bool", "(std::span<const std::string>, Layout&)")) +
+         member("sniff", functions.use(format.sniff, "bool", "(const FirstLines&, Layout&)")) +
          member("rows", row.empty() ? rows : "recorded_rows<" + row + '>') + text_member("source", t.source);
 }
 

@@ -352,12 +352,13 @@ bool FormatRegistry::may_gain_anchor(std::string_view line) const {
 
 std::shared_ptr<const OpenTable> FormatRegistry::sniff(const Window& window) const {
   std::vector<std::string> head;
-  for (std::optional<Line> line = window.line_around(0, 1); line && head.size() < sniffed_lines;
-       line = window.next(*line))
+  for (std::optional<Line> line = window.line_without_prefix(window.bounds_around(0), 0, 1);
+       line && head.size() < sniffed_lines; line = window.next_without_prefix(*line))
     head.emplace_back(line->text);
+  const FirstLines first(head);
   Layout layout;
   for (const Table* table : tables_)
-    if (table->sniff != nullptr && table->sniff(head, layout))
+    if (table->sniff != nullptr && table->sniff(first, layout))
       return std::make_shared<OpenTable>(OpenTable{table, std::move(layout)});
   return nullptr;
 }

@@ -151,6 +151,17 @@ class Rows {
   virtual void emit(std::size_t i, std::any& memory, EventSink& sink) = 0;
 };
 
+/// The lines at the front of an input. Most logs have few forms there.
+struct FirstLines {
+  /// `all` outlives it.
+  FirstLines(std::span<const std::string> all);  // NOLINT(google-explicit-constructor): lines are their own first lines
+  FirstLines(const std::vector<std::string>& all)
+      : FirstLines(std::span(all)) {}  // NOLINT(google-explicit-constructor)
+
+  std::span<const std::string> lines;
+  std::vector<std::size_t> forms;  ///< of each line; lines that differ only in their numbers have the same
+};
+
 /// A CSV-like export.
 struct Table {
   std::string_view name;
@@ -160,7 +171,7 @@ struct Table {
   /// True if `line` is a header of this table. Fills `layout`.
   bool (*header)(std::string_view line, Layout& layout);
   /// True if the first lines of an input are rows without a header. Fills `layout`. May be null.
-  bool (*sniff)(std::span<const std::string> first_lines, Layout& layout) = nullptr;
+  bool (*sniff)(const FirstLines& first, Layout& layout) = nullptr;
   /// Makes a reader for rows of this layout. `layout` outlives it.
   std::unique_ptr<Rows> (*rows)(const Layout& layout);
   std::string_view source = {};  ///< the code that prints this form, if it differs from the parser's source

@@ -217,18 +217,24 @@ bool read_column_names(std::string_view line, Layout& layout) {
   return !layout.columns.empty();
 }
 
-// The first lines of most logs have few forms, and no names lie in their numbers: each form is refused once.
-bool find_table_header(std::span<const std::string> first_lines, Layout& layout,
-                       bool (*header)(std::string_view line, Layout& layout)) {
+FirstLines::FirstLines(std::span<const std::string> all) : lines(all) {
   NumberSpans numbers;
-  std::vector<LineHash> refused;
-  for (std::size_t i = 0; i + 1 < first_lines.size(); ++i) {
-    const std::string& line = first_lines[i];
+  std::vector<LineHash> known;
+  for (const std::string& line : lines) {
     const LineHash form = template_hash(numbers.find(line) ? numbers.form() : std::string_view(line));
-    if (std::find(refused.begin(), refused.end(), form) != refused.end()) continue;
-    if (!header(line, layout))
-      refused.push_back(form);
-    else if (sample_rows(first_lines.subspan(i + 1), layout))
+    forms.push_back(static_cast<std::size_t>(std::find(known.begin(), known.end(), form) - known.begin()));
+    if (forms.back() == known.size()) known.push_back(form);
+  }
+}
+
+// No names lie in the numbers of a line: each form is refused once.
+bool find_table_header(const FirstLines& first, Layout& layout, bool (*header)(std::string_view line, Layout& layout)) {
+  std::vector<bool> refused(first.lines.size());
+  for (std::size_t i = 0; i + 1 < first.lines.size(); ++i) {
+    if (refused[first.forms[i]]) continue;
+    if (!header(first.lines[i], layout))
+      refused[first.forms[i]] = true;
+    else if (sample_rows(first.lines.subspan(i + 1), layout))
       return true;
   }
   return false;
@@ -244,16 +250,16 @@ bool read_table_header(std::string_view line, Layout& layout) {
   return is_memory_table(read_columns(layout.columns, layout.roles));
 }
 
-bool sniff_table(std::span<const std::string> first_lines, Layout& layout) {
-  if (read_transposed_header(first_lines, layout)) return true;
-  const bool named = find_table_header(first_lines, layout, [](std::string_view line, Layout& read) {
+bool sniff_table(const FirstLines& first, Layout& layout) {
+  if (read_transposed_header(first.lines, layout)) return true;
+  const bool named = find_table_header(first, layout, [](std::string_view line, Layout& read) {
     if (!read_column_names(line, read)) return false;
     const auto columns = read_columns(read.columns, {});
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
     const bool by_sign = read.separator == ',' || read.separator == ';';
     return is_memory_table(columns) && (by_sign || has_position(columns));
   });
-  return named || find_sized_cells(first_lines, layout);
+  return named || find_sized_cells(first.lines, layout);
 }
 
 }  // namespace oomdoctor

@@ -16,11 +16,10 @@ bool read_column_names(std::string_view line, Layout& layout);
 bool read_table_header(std::string_view line, Layout& layout);
 
 /// Finds a header among the first lines of an input, if rows follow it.
-bool find_table_header(std::span<const std::string> first_lines, Layout& layout,
-                       bool (*header)(std::string_view line, Layout& layout));
+bool find_table_header(const FirstLines& first, Layout& layout, bool (*header)(std::string_view line, Layout& layout));
 
 /// Finds such a header among the first lines of an input, if rows follow it. Units that no name contains follow from
 /// the sizes in these rows. For Table::sniff.
-bool sniff_table(std::span<const std::string> first_lines, Layout& layout);
+bool sniff_table(const FirstLines& first, Layout& layout);
 
 }  // namespace oomdoctor

@@ -225,7 +225,13 @@ std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std:
   return std::nullopt;
 }
 
-/// The first lines as rows of equal length.
+/// True for a number that has no other unit than MiB, as all cells of a column of memory are.
+bool may_be_amount(std::string_view cell) {
+  std::size_t at = 0;
+  return read_number(cell, at) && (at == cell.size() || cell.ends_with(" MiB"));
+}
+
+/// The first lines as rows of equal length; none if the first one has no amount.
 struct FirstRows {
   std::vector<std::vector<std::string_view>> rows;
   char separator = ',';
@@ -248,6 +254,7 @@ FirstRows read_first_rows(std::span<const std::string> lines) {
     if (cells.size() < 2 || cells.size() > max_columns || (!out.rows.empty() && cells.size() != out.rows[0].size()))
       break;
     std::transform(cells.begin(), cells.end(), cells.begin(), trimmed_cell);
+    if (out.rows.empty() && std::none_of(cells.begin(), cells.end(), may_be_amount)) break;
     out.rows.push_back(cells);
   }
   out.dated = dates > 0;

@@ -104,15 +104,21 @@ Line Window::line_around(std::size_t offset, i64 number, std::size_t most) const
 }
 
 std::optional<Line> Window::next(const Line& line) const {
-  const std::size_t at = begin_after(line.end);
-  if (at == line.end || at >= buffer_.size()) return std::nullopt;
-  return line_around(at, number_after(at, line.last));
+  std::optional<Line> found = next_without_prefix(line);
+  if (found) found->prefix = peel_prefix(found->text);
+  return found;
 }
 
 std::optional<Line> Window::previous(const Line& line) const {
   std::optional<Line> found = previous_without_prefix(line);
   if (found) found->prefix = peel_prefix(found->text);
   return found;
+}
+
+std::optional<Line> Window::next_without_prefix(const Line& line) const {
+  const std::size_t at = begin_after(line.end);
+  if (at == line.end || at >= buffer_.size()) return std::nullopt;
+  return line_without_prefix(bounds_around(at), at, number_after(at, line.last));
 }
 
 std::optional<Line> Window::previous_without_prefix(const Line& line) const {

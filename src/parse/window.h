@@ -84,6 +84,7 @@ class Window {
   std::optional<Line> next(const Line& line) const;
   std::optional<Line> previous(const Line& line) const;
   /// The same without its prefix peeled off.
+  std::optional<Line> next_without_prefix(const Line& line) const;
   std::optional<Line> previous_without_prefix(const Line& line) const;
 
   /// The largest end in (begin, end] at which the block from `begin` may end: after a line end, else at the cut of a

@@ -344,6 +344,9 @@ std::optional<WrittenTime> find_written_time(std::string_view s) {
   return written ? std::optional(time) : std::nullopt;
 }
 
+/// Looks at one byte, because most times have another form.
+bool may_be_written(std::string_view s) { return s.size() > 2 && (s[1] == '/' || s[2] == '/'); }
+
 std::optional<TimeStamp> read_written_time(const WrittenTime& time) {
   const bool day_first = time.month > 12;
   const auto day = seconds_of_date(time.year, day_first ? time.day : time.month, day_first ? time.month : time.day);
@@ -356,7 +359,8 @@ std::optional<TimeStamp> read_written_time(const WrittenTime& time) {
 }  // namespace
 
 std::optional<TimeStamp> read_time(std::string_view s) {
-  if (const auto written = find_written_time(s)) return read_written_time(*written);
+  if (may_be_written(s))
+    if (const auto written = find_written_time(s)) return read_written_time(*written);
   TimeStamp out;
   std::size_t at = 0;
   double day = 0;
@@ -393,7 +397,7 @@ bool looks_like_clock(std::string_view s) {
 }
 
 bool looks_like_time(std::string_view s) {
-  if (find_written_time(s)) return true;
+  if (may_be_written(s) && find_written_time(s)) return true;
   if (looks_like_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, 10)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return looks_like_clock(s);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -104,11 +105,17 @@ int open_file(const std::string& path) {
 
 bool is_binary(std::string_view first) {
   constexpr std::size_t look = 4096, least = 32;
-  constexpr std::string_view usual = "\t\n\r\x1B\b\f\a";
+  static constexpr auto is_odd = [] {
+    std::array<bool, 256> odd{};
+    std::fill_n(odd.begin(), 0x20, true);
+    odd[0x7F] = true;
+    for (const char usual : {'\t', '\n', '\r', '\x1B', '\b', '\f', '\a'})
+      odd[static_cast<unsigned char>(usual)] = false;
+    return odd;
+  }();
   first = first.substr(0, look);
-  const auto odd = std::count_if(first.begin(), first.end(), [&](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && usual.find(c) == usual.npos) || c == 0x7F;
-  });
+  const auto odd =
+      std::count_if(first.begin(), first.end(), [&](char c) { return is_odd[static_cast<unsigned char>(c)]; });
   return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
 }
 
