@@ -78,14 +78,19 @@ void emit(const Match& m, EventSink& sink) {
     Origin where;
     where.device = v.device;
     sink.at(where);
+    const Metric metric = metric_on(m.text, v.reading.metric);
+    if (v.bare_digit == 0 && metric == v.reading.metric) {  // nearly always: nothing is copied
+      sink.reading(v.reading, printed.step);
+      continue;
+    }
     Reading reading = v.reading;
+    reading.metric = metric;
     if (v.bare_digit > 0) {
       const auto unit = find_unit_nearby(m);
       if (!unit) continue;
       reading.value *= *unit, reading.quantum = std::max(1.0, v.bare_digit * *unit);
       reading.ambiguous_unit = true;
     }
-    reading.metric = metric_on(m.text, reading.metric);
     sink.reading(reading, printed.step);
   }
 }

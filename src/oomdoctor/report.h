@@ -104,7 +104,7 @@ struct ReportFrame {
   std::string function, code;
 };
 
-/// The kind of device whose memory was short.
+/// The kind of device whose memory a job uses.
 enum class Accelerator { gpu, npu, tpu };
 
 /// One out-of-memory failure. An absent number was not printed.
@@ -198,8 +198,9 @@ struct ReportLevel {
 struct ReportSeries {
   std::string id, metric, kind, label;
   std::optional<int> rank, device;
-  std::optional<std::int64_t> run;  ///< its number, from 1, in a log with several runs
-  bool followed = true;             ///< of the run that the verdict is about; in words only
+  std::optional<std::int64_t> run;             ///< its number, from 1, in a log with several runs
+  bool followed = true;                        ///< of the run that the verdict is about; in words only
+  Accelerator accelerator = Accelerator::gpu;  ///< in words only
   std::string unit;
   std::string x_unit = "step";  ///< the unit of first_step, slopes and forecasts: "step", "epoch", "second" if the log
                                 ///< prints only times, else "value"

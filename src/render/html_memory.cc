@@ -226,7 +226,7 @@ std::vector<Tile> gpu_tiles(const Report& report) {
         is_single(*series))
       continue;
     const bool failed = incident != nullptr && !incident->handled && incident->device == series->device;
-    tiles.push_back({fmt::format("GPU {}", *series->device), series, failed,
+    tiles.push_back({fmt::format("{} {}", device_name(series->accelerator), *series->device), series, failed,
                      failed               ? "out of memory"
                      : series->trend.leak ? "keeps growing"
                                           : ""});

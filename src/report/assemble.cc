@@ -154,6 +154,12 @@ class Assembler {
 
   static std::string incident_id(std::size_t i) { return "incident-" + std::to_string(i + 1); }
 
+  static Accelerator accelerator_of(const Oom& oom) {
+    return oom.has(OomTrait::tpu)              ? Accelerator::tpu
+           : oom.agent == Agent::npu_allocator ? Accelerator::npu
+                                               : Accelerator::gpu;
+  }
+
   ReportIncident incident(std::size_t index) const {
     const Incident& in = scan_.incidents[index];
     const Oom& oom = in.oom;
@@ -166,9 +172,7 @@ class Assembler {
     r.agent = to_string(oom.agent);
     r.framework = oom.framework;
     r.message_format = oom.message_format;
-    r.accelerator = oom.has(OomTrait::tpu)              ? Accelerator::tpu
-                    : oom.agent == Agent::npu_allocator ? Accelerator::npu
-                                                        : Accelerator::gpu;
+    r.accelerator = accelerator_of(oom);
     r.location = location(in.evidence);
     for (const Evidence& e : in.occurrences) r.occurrences.push_back(location(e));
     r.more_occurrences = in.more_occurrences;
@@ -298,6 +302,8 @@ class Assembler {
     r.label = s.phase.empty() ? s.label : s.label.empty() ? s.phase : s.label + ", " + s.phase;
     r.rank = s.origin.rank;
     r.device = s.origin.device;
+    for (const Incident& in : scan_.incidents)  // a job has devices of one kind
+      if (r.accelerator == Accelerator::gpu) r.accelerator = accelerator_of(in.oom);
     if (analysis_.runs.all.size() > 1) r.run = s.run + 1;
     r.followed = analysis_.runs.follows(s);
     r.unit = s.unit;

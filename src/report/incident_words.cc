@@ -159,8 +159,7 @@ std::string code_words(const ReportFrame& frame) {
 std::string memory_name(const ReportIncident& of) {
   if (of.kind == "host") return "the host";
   if (of.kind == "shared_memory") return "shared memory";
-  constexpr std::array<std::string_view, 3> names{"GPU", "NPU", "TPU"};
-  const std::string_view name = names[static_cast<std::size_t>(of.accelerator)];
+  const std::string_view name = device_name(of.accelerator);
   return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
 }
 

@@ -242,7 +242,7 @@ void fields(auto& field, Is<ReportSeries> auto& of) {
   field("device", of.device);
   field("run", of.run,
         {.description = "number of its run, from 1, where the log has several", .optional = true, .minimum = 1});
-  field.words_only(of.followed);
+  field.words_only(of.followed, of.accelerator);
   field("unit", of.unit, {.description = "as printed"});
   field("x_unit", of.x_unit, {.description = "what first_step, slope and forecast count", .values = x_units});
   field("n", of.n, {.description = "values that the log prints, before any thinning", .minimum = 0});

@@ -90,10 +90,10 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
   const bool limited = host && of.label.starts_with("container ");
   std::string what = limited                 ? of.label
                      : host                  ? "host RAM"
-                     : of.device             ? fmt::format("GPU {}", *of.device)
+                     : of.device             ? fmt::format("{} {}", device_name(of.accelerator), *of.device)
                      : of.metric == "memory" ? series_title(report, of)
                      : !of.label.empty()     ? of.label
-                                             : "the GPU";
+                                             : fmt::format("the {}", device_name(of.accelerator));
   if (of.rank && of.metric != "memory") what += fmt::format(" of rank {}", *of.rank);
   const double whole = of.unit == "%" ? 100 : static_cast<double>(*of.trend.capacity_bytes);
   const std::string when = time >= first_dated_time ? time_text(time)

@@ -209,6 +209,11 @@ std::string lost_evidence_words(const Report& report) {
   return more == 0 ? text : fmt::format("{} and {} more", text, count_text(more));
 }
 
+std::string_view device_name(Accelerator accelerator) {
+  constexpr std::array<std::string_view, 3> names{"GPU", "NPU", "TPU"};
+  return names[static_cast<std::size_t>(accelerator)];
+}
+
 std::string series_name(const ReportSeries& series) {
   constexpr std::array<Words, 12> table = {{{"max_allocated", "peak allocated"},
                                             {"max_reserved", "peak reserved"},
@@ -226,7 +231,7 @@ std::string series_name(const ReportSeries& series) {
   if (series.rank)
     name += fmt::format(", rank {}", *series.rank);
   else if (series.device)
-    name += fmt::format(", GPU {}", *series.device);
+    name += fmt::format(", {} {}", device_name(series.accelerator), *series.device);
   return name;
 }
 

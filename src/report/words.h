@@ -20,8 +20,9 @@ std::string retry_words(const Verdict& verdict);  ///< "no: the same run would f
 std::string lost_evidence_words(const ReportLostEvidence& lost);
 /// The first of the lost evidence, and how much more there is; "" if nothing is lost.
 std::string lost_evidence_words(const Report& report);
-std::string series_name(const ReportSeries& series);  ///< for example "allocated", "allocated, rank 3"
-std::string saving_words(const ReportFix& fix);       ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
+std::string_view device_name(Accelerator accelerator);  ///< for example "GPU"
+std::string series_name(const ReportSeries& series);    ///< for example "allocated", "allocated, rank 3"
+std::string saving_words(const ReportFix& fix);         ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
 
 std::string count_text(std::int64_t count);  ///< for example "128,008"
 std::string plural(std::int64_t count, std::string_view one,

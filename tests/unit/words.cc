@@ -107,3 +107,12 @@ TEST_CASE("the code of a frame shows that its statement goes on in the next line
   CHECK(words("x = pad(x, (max(y, 0),") == "x = pad(x, (max(y, 0), …");
   for (const char* whole : {"x = pad(x, [3, 4])", "log('(', x)", "x = y)", ""}) CHECK(words(whole) == whole);
 }
+
+TEST_CASE("a series is of the kind of device that the job uses", "[words]") {
+  ReportSeries series;
+  series.metric = "used";
+  series.device = 3;
+  CHECK(series_name(series) == "device memory used, GPU 3");
+  series.accelerator = Accelerator::tpu;
+  CHECK(series_name(series) == "device memory used, TPU 3");
+}
