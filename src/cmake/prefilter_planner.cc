@@ -96,19 +96,44 @@ class FingerprintBucket {
         if ((halves.high[j] >> half & 1) != 0) merge(high_[j], sample.high(j, half));
       }
     }
-    candidates_ = candidates_with(sample, halves);
+    candidates_ = 0;
+    for (std::size_t part = 0; part < parts; ++part)
+      candidates_ += candidates_of_[part] = count_candidates(sample, halves, part);
   }
 
-  /// The number of candidates in the sample if the bucket had `halves`, which must include its own.
-  std::size_t candidates_with(const PositionSample& sample, const BucketHalves& halves) const {
-    PositionBits left, row;
+  /// The candidates in the sample that the bucket would gain with `halves`, which must include its own; nullopt as soon
+  /// as so many cost too much, which a part of the sample mostly shows.
+  template <typename IsTooMuch>
+  std::optional<std::size_t> gain_with(const PositionSample& sample, const BucketHalves& halves,
+                                       IsTooMuch is_too_much) const {
+    std::size_t gain = 0;
+    for (std::size_t part = 0; part < parts; ++part) {
+      gain += count_candidates(sample, halves, part) - candidates_of_[part];
+      if (is_too_much(gain)) return std::nullopt;
+    }
+    return gain;
+  }
+
+ private:
+  static constexpr std::size_t parts = 32, words_of_part = words / parts;
+
+  static void merge(PositionBits& into, const PositionBits& row) {
+    for (std::size_t w = 0; w < words; ++w) into[w] |= row[w];
+  }
+
+  std::size_t count_candidates(const PositionSample& sample, const BucketHalves& halves, std::size_t part) const {
+    std::array<std::uint64_t, words_of_part> left, row;
     left.fill(~std::uint64_t{0});
+    const std::size_t from = part * words_of_part;
     const auto keep = [&](const PositionBits& own, unsigned more, std::size_t j,
                           const PositionBits& (PositionSample::*rows)(std::size_t, std::size_t) const) {
-      row = own;
+      std::copy_n(own.begin() + from, words_of_part, row.begin());
       for (std::size_t half = 0; half < 16; ++half)
-        if ((more >> half & 1) != 0) merge(row, (sample.*rows)(j, half));
-      for (std::size_t w = 0; w < words; ++w) left[w] &= row[w];
+        if ((more >> half & 1) != 0) {
+          const PositionBits& added = (sample.*rows)(j, half);
+          for (std::size_t w = 0; w < words_of_part; ++w) row[w] |= added[from + w];
+        }
+      for (std::size_t w = 0; w < words_of_part; ++w) left[w] &= row[w];
     };
     for (std::size_t j = 0; j < fingerprint_size; ++j) {
       keep(low_[j], halves.low[j] & ~unsigned{halves_.low[j]}, j, &PositionSample::low);
@@ -120,14 +145,10 @@ class FingerprintBucket {
     return count;
   }
 
- private:
-  static void merge(PositionBits& into, const PositionBits& row) {
-    for (std::size_t w = 0; w < words; ++w) into[w] |= row[w];
-  }
-
   BucketHalves halves_;
   std::vector<PositionBits> low_, high_;
   std::size_t candidates_ = 0;
+  std::array<std::size_t, parts> candidates_of_{};  ///< in each part of the sample
 };
 
 /// Assigns the anchors one after the other, each where it adds the least cost. Then it removes and assigns each one
@@ -174,10 +195,15 @@ class Planner {
       if (verified >= min_cost) continue;
       for (std::size_t b = 0; b < bucket_count; ++b) {
         const BucketHalves halves = buckets_[b].halves().with(anchor, anchors_.fold_case[i], at);
-        const std::size_t added = halves == buckets_[b].halves()
-                                      ? 0
-                                      : buckets_[b].candidates_with(sample_, halves) - buckets_[b].candidates();
-        const double cost = verified + candidate_cost * static_cast<double>(added) / static_cast<double>(sample_size);
+        const auto cost_of = [&](std::size_t gain) {
+          return verified + candidate_cost * static_cast<double>(gain) / static_cast<double>(sample_size);
+        };
+        const auto gain =
+            halves == buckets_[b].halves() ? 0 : buckets_[b].gain_with(sample_, halves, [&](std::size_t so_far) {
+              return cost_of(so_far) >= min_cost;
+            });
+        if (!gain) continue;
+        const double cost = cost_of(*gain);
         if (cost >= min_cost) continue;
         min_cost = cost;
         placed_[i] = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
