@@ -2,6 +2,10 @@
 // every file of the WebAssembly build, so that the code itself is written for one standard library.
 #pragma once
 
+#if __EMSCRIPTEN_major__ != 3 || __EMSCRIPTEN_minor__ != 1 || __EMSCRIPTEN_tiny__ != 6
+#error "written for the libraries of emscripten 3.1.6: remove what this version has itself"
+#endif
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>

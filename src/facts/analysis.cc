@@ -156,14 +156,10 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// A server's request that waits until the pool has room: nothing failed.
-bool is_preemption(const Incident& incident) {
-  return incident.oom.kind == OomKind::pool && incident.oom.has(OomTrait::answered);
-}
-
 /// Explains requests that a server preempted: they cost time, and no work.
 void emit_preemption(const ScanResult& scan, std::vector<Note>& notes) {
-  const auto found = std::find_if(scan.incidents.begin(), scan.incidents.end(), is_preemption);
+  const auto found = std::find_if(scan.incidents.begin(), scan.incidents.end(),
+                                  [](const Incident& incident) { return incident.oom.is_preemption(); });
   if (found != scan.incidents.end())
     notes.push_back({Severity::warning,
                      "a preempted request waits, and the server computes it again. A larger KV cache or fewer "
@@ -240,7 +236,7 @@ std::optional<std::size_t> find_primary(const ScanResult& scan) {
     if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
   // All were survived. Requests that a server preempted are no failure.
   for (std::size_t i = scan.incidents.size(); i-- > 0;)
-    if (!is_preemption(scan.incidents[i])) return i;
+    if (!scan.incidents[i].oom.is_preemption()) return i;
   return std::nullopt;
 }
 

@@ -125,9 +125,7 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
     const Incident& incident = scan.incidents[i];
     if (scan.inputs.size() == 1 && incident.run.number != run) continue;
-    // A server's request that waits until the pool has room is no failure.
-    const bool preempted = incident.oom.kind == OomKind::pool && incident.oom.has(OomTrait::answered);
-    handled |= incident.handled && !preempted;
+    handled |= incident.handled && !incident.oom.is_preemption();
     if (incident.handled) continue;
     silent &= is_silent(incident);
     if (!summary.failure) summary.failure = i;

@@ -138,6 +138,8 @@ struct Oom {
   std::vector<Frame> frames;  ///< outermost first; filled by the scanner
 
   bool has(OomTrait trait) const { return std::find(traits.begin(), traits.end(), trait) != traits.end(); }
+  /// True for a server's request that waits until the pool has room: nothing failed.
+  bool is_preemption() const { return kind == OomKind::pool && has(OomTrait::answered); }
 };
 
 /// The sizes of a report, with their names in the files of parsers/.

@@ -281,15 +281,6 @@ constexpr auto beginnings = std::to_array<Translation>({
     {"пик", "peak"},
     {"шаг", "step"},
     {"время", "time"},
-    // Polish.
-    {"pamięć", "memory"},
-    {"pamięci", "memory"},
-    {"krok", "step"},
-    {"epoka", "epoch"},
-    {"zajęt", "used"},
-    {"używan", "used"},
-    {"przydzielon", "alloc"},
-    {"wolne", "free"},
     {"итераци", "iter"},
     {"эпох", "epoch"},
     {"всего", "total"},
@@ -301,6 +292,15 @@ constexpr auto beginnings = std::to_array<Translation>({
     {"миб", "MiB"},
     {"гб", "GB"},
     {"мб", "MB"},
+    // Polish.
+    {"pamięć", "memory"},
+    {"pamięci", "memory"},
+    {"krok", "step"},
+    {"epoka", "epoch"},
+    {"zajęt", "used"},
+    {"używan", "used"},
+    {"przydzielon", "alloc"},
+    {"wolne", "free"},
 });
 
 /// Units of memory in French, "octets" for bytes. English has "go" as a verb.

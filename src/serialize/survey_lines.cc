@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +12,7 @@
 #include "base/error.h"
 #include "report/survey_fields.h"
 #include "serialize/part_files.h"
+#include "text/lines.h"
 
 namespace oomdoctor {
 namespace {
@@ -31,20 +30,9 @@ struct NoJob {
 /// Seconds since 1970 of "2025-03-04T09:32:10".
 std::optional<double> time_of(const std::string& iso) {
   if (iso.empty()) return std::nullopt;
-  unsigned parts[6];
-  constexpr std::string_view form = "0000-00-00T00:00:00";
-  for (std::size_t i = 0; i < form.size(); ++i)
-    if (iso.size() != form.size() || (form[i] != '0' && iso[i] != form[i])) throw NoJob{"a time is none"};
-  constexpr std::size_t starts[] = {0, 5, 8, 11, 14, 17}, sizes[] = {4, 2, 2, 2, 2, 2};
-  for (std::size_t i = 0; i < 6; ++i) {
-    const char *const from = iso.data() + starts[i], *const end = from + sizes[i];
-    if (std::from_chars(from, end, parts[i]).ptr != end) throw NoJob{"a time is none"};
-  }
-  const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(parts[0])), std::chrono::month(parts[1]),
-                                        std::chrono::day(parts[2])};
-  if (!day.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60) throw NoJob{"a time is none"};
-  const auto days = std::chrono::sys_days(day).time_since_epoch().count();
-  return 86400.0 * static_cast<double>(days) + 3600.0 * parts[3] + 60.0 * parts[4] + parts[5];
+  const auto time = read_time(iso);
+  if (!time || !time->has_date || time->length != iso.size()) throw NoJob{"a time is none"};
+  return time->seconds;
 }
 
 /// Reads the fields of one struct. The dates are texts in the line: time_of() has them.
