@@ -4,6 +4,7 @@
 // some lines above names the device. On a TPU the compiler itself refuses and prints the used memory, the capacity and
 // the difference. There "G" is 2^30 bytes.
 #include <array>
+#include <string>
 #include <utility>
 
 #include "base/ascii.h"
@@ -66,6 +67,18 @@ void claim_plan(const Cursor& cursor, EventSink& sink) {
   sink.claim_through(last);
 }
 
+/// " at model.py:71" of an operation's source_file="/home/user/project/model.py" source_line=71; "" without it.
+std::string find_source(std::string_view operation) {
+  static constexpr std::string_view file = "source_file=\"", line = "source_line=";
+  const std::size_t at = operation.find(file), number = operation.find(line);
+  if (at == operation.npos || number == operation.npos) return "";
+  std::string_view path = operation.substr(at + file.size());
+  path = path.substr(0, path.find('"'));
+  path.remove_prefix(path.rfind('/') + 1);
+  if (path.empty()) return "";
+  return " at " + std::string(path) + ':' + std::to_string(leading_integer(operation.substr(number + line.size())));
+}
+
 /// Reads the largest buffer of the plan: its size, the operation that makes it and its shape. A GPU's plan lists
 /// "Buffer 1:", a TPU's "1. Size: 4.00G".
 void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
@@ -90,7 +103,7 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
       std::string_view name = text.substr(at + operation.size());
       name = name.substr(0, name.find_first_of("\"["));
       if (name.size() > longest) name.remove_prefix(name.find('/', name.size() - longest) + 1);
-      sink.setting("plan_operation", name);
+      sink.setting("plan_operation", std::string(name) + find_source(text));
     }
     if (text.starts_with("Shape: ")) {
       const std::string_view shape = text.substr(std::string_view("Shape: ").size());

@@ -37,8 +37,8 @@ std::string make_source(const std::string& folder) {
     rows += "      {.name = " + literal(program.name) + ",\n       .work = static_cast<Program::Work>(" +
             std::to_string(static_cast<int>(program.work)) +
             "),\n       .images = " + (program.images ? "true" : "false") +
-            ",\n       .message = " + literal(program.message) + ",\n       .files = " + list(program.files) +
-            ",\n       .parsers = " + list(program.parsers) + "},\n";
+            ",\n       .message = " + literal(program.message) + ",\n       .embeds = " + list(program.embeds) +
+            ",\n       .files = " + list(program.files) + ",\n       .parsers = " + list(program.parsers) + "},\n";
   return "// Written by src/cmake/program_compiler.cc from the files in rules/programs/.\n"
          "#include \"facts/programs.h\"\n\n"
          "namespace oomdoctor {\n\n"

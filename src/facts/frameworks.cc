@@ -129,9 +129,11 @@ const Program* find_program_by_parser(const ScanResult& scan) {
 }
 
 /// Finds the program by its own message, by its files in the traceback, or by words in its log. The words of an engine
-/// count only if nothing shows that it is a helper of a training.
+/// count only if nothing shows that it is a helper of a training. A program that contains the one of the message has
+/// the settings that its user can change.
 const Program* find_program(const ScanResult& scan, const Incident& incident) {
   const auto& frames = incident.oom.frames;
+  const Program* engine = find_program_in_setting(scan, "engine");
   for (const Program& program : all_programs()) {
     const auto of_program = [&](const Frame& f) {
       const std::string path = with_slashes(f.file);
@@ -142,10 +144,12 @@ const Program* find_program(const ScanResult& scan, const Incident& incident) {
     };
     if ((!program.message.empty() &&
          (incident.oom.framework == program.message || incident.oom.program == program.message)) ||
-        std::any_of(frames.begin(), frames.end(), of_program))
-      return &program;
+        std::any_of(frames.begin(), frames.end(), of_program)) {
+      const bool inside = engine != nullptr &&
+                          std::find(engine->embeds.begin(), engine->embeds.end(), program.name) != engine->embeds.end();
+      return inside ? engine : &program;
+    }
   }
-  const Program* engine = find_program_in_setting(scan, "engine");
   const bool steps = scan.first_step && engine != nullptr && !has_own_steps(*engine);
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });

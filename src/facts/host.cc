@@ -113,14 +113,20 @@ std::optional<i64> job_request(const ScanResult& scan, const Oom& oom) {
   return read_capacity(asked->second.value);
 }
 
-/// The last reading of the host RAM that is available, in the log of the failure and before it.
-const Series* find_available(const ScanResult& scan, const Incident& incident) {
+/// True for the RAM of a machine whose size the log prints.
+bool is_of_machine(const Series& s) {
+  return s.metric == Metric::host_used && s.capacity > 0 && !s.label.starts_with("container ") &&
+         s.label != "control group" && s.label != "cgroup" && s.label != "/dev/shm";
+}
+
+/// The series with the last reading that counts, in the log of the failure and before it.
+template <typename Counts>
+const Series* find_last_reading(const ScanResult& scan, const Incident& incident, Counts counts) {
   const Span& failure = incident.evidence.span;
   const Series* last = nullptr;
   for (const Series& s : scan.series) {
     const Span& at = s.last_evidence.span;
-    if (s.metric != Metric::host_available || at.source != failure.source || at.first_line >= failure.first_line)
-      continue;
+    if (!counts(s) || at.source != failure.source || at.first_line >= failure.first_line) continue;
     if (last == nullptr || at.first_line > last->last_evidence.span.first_line) last = &s;
   }
   return last;
@@ -194,9 +200,16 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
     if (const auto asked = job_request(scan, oom))
       facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
-    if (const Series* available = find_available(scan, primary))
-      facts.set("host.available", Bytes{whole_number(available->last_value), whole_number(available->quantum / 2)},
-                {available->last_evidence});
+    const auto set_last = [&](const char* fact, const Series& s, double value) {
+      facts.set(fact, Bytes{whole_number(value), whole_number(s.quantum / 2)}, {s.last_evidence});
+    };
+    if (const Series* available =
+            find_last_reading(scan, primary, [](const Series& s) { return s.metric == Metric::host_available; }))
+      set_last("host.available", *available, available->last_value);
+    if (const Series* used = find_last_reading(scan, primary, is_of_machine)) {
+      set_last("host.machine_used", *used, used->last_value);
+      set_last("host.machine_total", *used, used->capacity);
+    }
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
   const bool pool = oom.kind == OomKind::pool;

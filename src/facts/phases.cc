@@ -123,6 +123,10 @@ bool in_optimizer(const Frame& f) {
 bool makes_states(const Frame& f) {
   return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
 }
+bool is_of_vae(const Frame& f) {
+  const std::string text = lower(f.file + " " + f.function + " " + f.code);
+  return contains(text, "vae") || contains(text, "first_stage") || contains(text, "autoencoder");
+}
 bool concatenates(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
 /// "self.loss_sum += loss": adds a tensor with its graph instead of a number.
 bool sums_tensors(const Frame& f) {
@@ -373,11 +377,17 @@ const std::vector<Frame>& find_frames(const ScanResult& scan, const Incident& in
   return incident.oom.frames;
 }
 
-/// True if the model was ready: a step or its progress is in the log, the traceback is inside a step, or there is no
-/// model.
+/// True if the program that XLA could not place takes gradients: the largest operation of its plan is one of jvp.
+bool plans_gradients(const ScanResult& scan) {
+  const auto operation = scan.settings.find("plan_operation");
+  return operation != scan.settings.end() && contains(operation->second.value, "jvp(");
+}
+
+/// True if the model was ready: a step or its progress is in the log, the traceback or XLA's plan is of a step, or
+/// there is no model.
 bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   return incident.when.step || count_progress(scan, incident) > 0 || works_without_model(incident.oom.framework) ||
-         std::any_of(frames.begin(), frames.end(), in_step);
+         std::any_of(frames.begin(), frames.end(), in_step) || plans_gradients(scan);
 }
 
 const Frame* user_frame(const std::vector<Frame>& frames) {
@@ -525,7 +535,7 @@ void no_phase_facts(Facts& facts) {
 void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase, Facts& facts) {
   const std::vector<Evidence> here{incident.evidence};
   const std::vector<Evidence> by = phase.by ? std::vector<Evidence>{*phase.by} : here;
-  facts.set("phase.known", Value{!phase.id.empty() || !phase.moment.empty()}, by);
+  facts.set("phase.known", Value{!phase.id.empty() || !phase.moment.empty() || plans_gradients(scan)}, by);
   for (const std::string_view moment : {"profile_run", "graph_capture", "wake_up", "for_cache"})
     facts.set("trace." + std::string(moment), Value{phase.moment == moment}, by);
   if (!phase.id.empty())
@@ -569,6 +579,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
               Value{std::any_of(frames.begin(), frames.end(), loads_model) &&
                     std::none_of(frames.begin(), frames.end(), in_forward)},
               here);
+    facts.set("trace.decodes_latents", Value{std::any_of(frames.begin(), frames.end(), is_of_vae)}, here);
     const Frame* user = user_frame(frames);
     facts.set(
         "trace.growing",

@@ -133,15 +133,14 @@ std::optional<i64> common_capacity(const ScanResult& scan) {
   return size ? std::optional(static_cast<i64>(*size)) : std::nullopt;
 }
 
-/// True if the largest buffer of XLA's plan is a matrix of attention scores: an operation of an attention whose last
-/// two dimensions are the same sequence, "f32[16,8192,8192]".
+/// True if the largest buffer of XLA's plan is a matrix of attention scores: an operation of an attention, "attn" or
+/// Flax's "SelfAttention_0", whose last two dimensions are the same sequence, "f32[16,8192,8192]".
 bool plans_scores(const ScanResult& scan) {
   constexpr i64 shortest = 256;  // tokens: shorter sequences have small scores
   const auto operation = scan.settings.find("plan_operation"), shape = scan.settings.find("plan_shape");
   if (operation == scan.settings.end() || shape == scan.settings.end()) return false;
-  if (operation->second.value.find("atten") == std::string::npos &&
-      operation->second.value.find("attn") == std::string::npos)
-    return false;
+  const std::string name = lower(operation->second.value);
+  if (name.find("atten") == std::string::npos && name.find("attn") == std::string::npos) return false;
   const std::string& dimensions = shape->second.value;
   const std::size_t last = dimensions.rfind(','),
                     before = last == std::string::npos ? last : dimensions.rfind(',', last - 1);

@@ -31,6 +31,7 @@ Program read_program(TomlTable& table) {
   program.work = read_work(table);
   program.images = table.truth("images");
   program.message = table.text("message");
+  program.embeds = table.texts("embeds");
   program.files = table.texts("files");
   program.parsers = table.texts("parsers");
   for (TomlTable& word : table.tables("words")) {

@@ -28,6 +28,7 @@ struct Program {
   Work work = Work::serves;
   bool images = false;                    ///< its samples are images
   std::string message = {};               ///< the framework that its messages name; "" if none
+  std::vector<std::string> embeds = {};   ///< programs that it contains: its log has their messages
   std::vector<std::string> files = {};    ///< parts of its files' names
   std::vector<std::string> parsers = {};  ///< parsers whose matches identify it
   std::vector<Word> words = {};

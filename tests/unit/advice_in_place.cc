@@ -181,4 +181,19 @@ TEST_CASE("a log with a traceback is not asked for its traceback", "[judge]") {
                      refused));
 }
 
+TEST_CASE("tiles of the VAE are advised where the VAE may have asked", "[judge][advice]") {
+  const auto advice = [](const std::string& frame) {
+    const std::string trace = frame.empty() ? "" : "Traceback (most recent call last):\n" + frame;
+    return first_setting(
+        diagnose({{"job.log", "got prompt\n!!! Exception during processing !!! Allocation on device\n" + trace +
+                                  "torch.OutOfMemoryError: Allocation on device\n"}}),
+        "less-at-once");
+  };
+  const auto tiles = [&](const std::string& frame) { return advice(frame).find("Tiled") != std::string::npos; };
+  CHECK(tiles(""));
+  CHECK(
+      tiles("  File \"/opt/ComfyUI/nodes.py\", line 290, in decode\n    images = vae.decode(samples[\"samples\"])\n"));
+  CHECK_FALSE(tiles("  File \"/opt/ComfyUI/comfy/ldm/flux/layers.py\", line 77, in forward\n    x = self.mlp(x)\n"));
+}
+
 }  // namespace oomdoctor
