@@ -87,22 +87,59 @@ bool vmstat_header(std::string_view line, Layout& layout) {
   return std::count(layout.roles.begin(), layout.roles.end(), available) == 3;
 }
 
-bool vmstat_row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto cells = split_at_blanks(line);
-  const std::size_t names = layout.columns.size();
-  const bool timed = layout.roles.back() != end_of_names && cells.size() == names + 1;
-  if (!timed && cells.size() != names) return false;
-  double kibibytes = 0;
-  for (std::size_t i = 0; i + 1 < names; ++i) {
-    if (cells[i].empty() || !only_digits(cells[i])) return false;
-    if (layout.roles[i] == available) kibibytes += leading_number(cells[i]);
+namespace {
+
+/// The unit is KiB, or MiB with -S M; the table does not print it. A running system caches more than 128 MiB, unless
+/// little of its memory is free or it has swapped. The first row decides for the rows below its header.
+class VmstatRows final : public Rows {
+ public:
+  explicit VmstatRows(const Layout& layout) : layout_(layout) {}
+
+  bool read(std::string_view line) override {
+    const auto cells = split_at_blanks(line);
+    const std::size_t names = layout_.columns.size();
+    const bool timed = layout_.roles.back() != end_of_names && cells.size() == names + 1;
+    if (!timed && cells.size() != names) return false;
+    VmstatRow row;
+    double free = 0, swapped = 0;
+    for (std::size_t i = 0; i + 1 < names; ++i) {
+      if (cells[i].empty() || !only_digits(cells[i])) return false;
+      if (layout_.columns[i] == "swpd") swapped = leading_number(cells[i]);
+      if (layout_.roles[i] != available) continue;
+      row.available += leading_number(cells[i]);
+      if (layout_.columns[i] == "free") free = leading_number(cells[i]);
+    }
+    constexpr double least = 128 * 1024, max_mebibytes = 4 * 1024 * 1024;  // of one machine
+    row.mebibytes = row.available - free < least && (free >= least || row.available < least) && swapped < least / 2 &&
+                    row.available < max_mebibytes;
+    if (timed) row.time = read_cell_time(std::string(cells[names - 1]) + ' ' + std::string(cells[names]));
+    rows_.push_back(row);
+    return true;
   }
-  std::optional<double> time;
-  if (timed) time = read_cell_time(std::string(cells[names - 1]) + ' ' + std::string(cells[names]));
-  constexpr double unit = static_cast<double>(KiB);
-  sink.reading(sampled_reading(Metric::host_available, kibibytes * unit, unit, "KiB", "vmstat"), {}, time);
-  return true;
-}
+
+  void emit(std::size_t i, std::any& memory, EventSink& sink) override {
+    const VmstatRow& row = rows_[i];
+    if (!memory.has_value()) memory = row.mebibytes;
+    const bool mebibytes = std::any_cast<bool>(memory);
+    const double unit = static_cast<double>(mebibytes ? MiB : KiB);
+    sink.reading(
+        sampled_reading(Metric::host_available, row.available * unit, unit, mebibytes ? "MiB" : "KiB", "vmstat"), {},
+        row.time);
+  }
+
+ private:
+  struct VmstatRow {
+    double available = 0;
+    bool mebibytes = false;
+    std::optional<double> time;
+  };
+  const Layout& layout_;
+  std::vector<VmstatRow> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Rows> vmstat_rows(const Layout& layout) { return std::make_unique<VmstatRows>(layout); }
 
 /// Other tables of pidstat may follow the one of memory, so their headers open a table, too.
 bool pidstat_header(std::string_view line, Layout& layout) {

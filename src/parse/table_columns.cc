@@ -46,6 +46,7 @@ class ColumnName {
  private:
   void take_bracket(std::string_view& text, std::string_view& lower_text);
   void take_unit();
+  void name_working_set();
 
   std::string text_;
 };
@@ -88,6 +89,7 @@ ColumnName::ColumnName(std::string_view printed) {
   while (const auto word = identifier.next())
     if (!only_digits(*word) && words.size() < max_words) words.push_back(*word);
   take_unit();
+  name_working_set();
   for (const std::string_view word : {"percent", "percentage", "pct", "perc"})
     if (std::erase(words, word) > 0) percent = true;
   if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is no capacity
@@ -110,6 +112,16 @@ void ColumnName::take_unit() {
     if (!unit) unit = read_unit(words.back(), true);
     words.pop_back();
   }
+}
+
+/// Windows' name of the resident set: "WorkingSet64", "working_set_mb".
+void ColumnName::name_working_set() {
+  static constexpr std::array<std::string_view, 2> working_set{"working", "set"};
+  const auto at = std::search(words.begin(), words.end(), working_set.begin(), working_set.end());
+  if (at == words.end()) return;
+  *at = "rss";
+  words.erase(at + 1);
+  std::erase(words, "size");
 }
 
 ColumnRole time_role(const ColumnName& name) {

@@ -1,0 +1,41 @@
+// The tables of cnmon (Cambricon's MLU) and mthreads-gmi (Moore Threads' GPUs): the amount in use and the total of each
+// card, in MiB. Their only time is the date above the table.
+#include <string>
+
+#include "base/ascii.h"
+#include "parse/context.h"
+#include "parse/device_export.h"
+
+namespace oomdoctor::parsers::other_monitors {
+namespace {
+
+constexpr int max_rows = 80;  ///< lines of a table above one card: 16 cards of four lines each, and the heading
+
+void emit_card(const Match& m, const Card& card, std::string_view used, std::string_view total, EventSink& sink) {
+  std::optional<double> time;
+  m.cursor.backward_texts(max_rows, [&](std::string_view text) { return !(time = read_calendar_time(text)); });
+  emit_gpu_reading(sink, card, {.number = static_cast<double>(leading_integer(used))}, time);
+  emit_capacity(sink, card, leading_integer(total), "MiB");
+}
+
+}  // namespace
+
+/// The row above begins with the number of the card: "| 0     /   MLU370-X8    v1.1.4 |".
+void cnmon(const Match& m, EventSink& sink) {
+  std::string row;
+  m.cursor.backward(1, [&](const Line& line) {
+    row = trimmed(line.body());
+    return false;
+  });
+  const auto cells = split_at_blanks(row);
+  if (cells.size() < 4 || cells[0] != "|" || !only_digits(cells[1]) || cells[1].size() > 3) return;
+  emit_card(m, {.device = static_cast<int>(leading_integer(cells[1]))}, m[1], m[2], sink);
+  sink.setting("gpu", cells[3]);
+}
+
+void mthreads_gmi(const Match& m, EventSink& sink) {
+  emit_card(m, {.device = static_cast<int>(leading_integer(m[1]))}, m[3], m[4], sink);
+  sink.setting("gpu", m[2]);
+}
+
+}  // namespace oomdoctor::parsers::other_monitors
