@@ -9,10 +9,14 @@
 
 #include "base/ascii.h"
 #include "parse/context.h"
+#include "parse/line_format.h"
 #include "parse/parser.h"
+#include "parse/sizes.h"
 
 namespace oomdoctor::parsers::process_exit {
 namespace {
+
+constexpr int signal_base = 128;  ///< shells and schedulers add it to the number of a signal
 
 /// True if a nearby line shows a kill for another reason than memory.
 bool was_killed_on_purpose(const Cursor& cursor) {
@@ -148,7 +152,7 @@ void elastic(const Match& m, EventSink& sink) {
     sink.exit({static_cast<int>(code), std::nullopt});
 }
 
-/// "exit code 137", "exit code -9": a signal's number, negative or above 128. Shells and schedulers add 128. A sentence
+/// "exit code 137", "exit code -9": a signal's number, negative or above 128. A sentence
 /// that explains the code is not a death.
 void exit_code(const Match& m, EventSink& sink) {
   static constexpr std::string_view explains[] = {" mean",    " usual", " indicat", " often", " is ",
@@ -156,9 +160,45 @@ void exit_code(const Match& m, EventSink& sink) {
   const std::string_view after = m.after().substr(0, 24);
   for (const auto word : explains)
     if (after.starts_with(word)) return;
-  constexpr int base = 128;
-  const int code = m.has(1) ? static_cast<int>(leading_integer(m[1])) : base + SIGKILL;
-  emit_signal(m, code < 0 ? -code : code - base, sink);
+  const int code = m.has(1) ? static_cast<int>(leading_integer(m[1])) : signal_base + SIGKILL;
+  emit_signal(m, code < 0 ? -code : code - signal_base, sink);
+}
+
+/// The accounting of a job of Grid Engine. The job reached its memory limit if its largest address space did, and its
+/// time limit if it ran that long. Otherwise only the exit status says how it ended.
+void accounting(const Match& m, EventSink& sink) {
+  constexpr int lines_below = 40, lines_above = 30;
+  constexpr double at_limit = 0.99;  // Grid Engine samples the usage, and a refused request does not count
+  std::optional<Bytes> largest, limit;
+  double ran = 0, time_limit = 0;
+  i64 slots = 1;
+  if (m[1] == "0") return sink.remark("run/completed");
+  const auto read = [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    if (text.starts_with("======")) return false;  // another job
+    const std::string_view value = trimmed(text.substr(std::min(text.find(' '), text.size())));
+    if (text.starts_with("maxvmem ")) largest = read_size(value);
+    if (text.starts_with("ru_wallclock ")) ran = leading_number(value);
+    if (text.starts_with("slots ")) slots = std::max<i64>(leading_integer(value), 1);
+    if (const auto size = size_after(text, "h_vmem=")) limit = size;
+    if (const std::size_t at = text.find("h_rt="); at != text.npos) time_limit = leading_number(text.substr(at + 5));
+    return true;
+  };
+  m.cursor.backward(lines_above, read);
+  m.cursor.forward(lines_below, read);
+  if (time_limit > 0 && ran >= time_limit) {
+    sink.exit({std::nullopt, static_cast<int>(leading_integer(m[1])) - signal_base});
+    return sink.remark("run/time_limit");
+  }
+  // The limit is that of a slot.
+  if (!largest || !limit ||
+      static_cast<double>(largest->count) < at_limit * static_cast<double>(limit->count) * static_cast<double>(slots))
+    return exit_code(m, sink);
+  Oom oom = host_oom(Agent::scheduler, "grid-engine-virtual");
+  oom.traits = {OomTrait::virtual_limit};
+  oom.process = largest;
+  if (slots == 1) oom.limit = limit;  // the advice is the limit of a slot
+  sink.oom(std::move(oom));
 }
 
 /// may_match: "code" is common in other texts, but a death has its number right after the word. The regex reads which.

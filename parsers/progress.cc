@@ -41,7 +41,8 @@ bool loads_model(std::string_view block, std::size_t at) {
 
 /// A launcher that restarts the job after a failure prints the attempt.
 void attempt(const Match& m, EventSink& sink) {
-  sink.remark("run/attempt", static_cast<double>(leading_integer(m[1])));
+  const std::string_view number = m.has(1) ? m[1] : m.has(2) ? m[2] : m[3];
+  sink.remark("run/attempt", static_cast<double>(leading_integer(number)));
 }
 
 /// A message overwrites the bar on its line. The remainder of the bar has no description.

@@ -150,6 +150,7 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
                            ((is_general_form(old.oom) || is_general_form(now)) && may_be_same_memory(old.oom, now));
   if (!same_memory) return false;
   if (!agrees(old.origin.rank, here_.origin().rank) || !agrees(old.origin.device, here_.origin().device)) return false;
+  if (old.run.number != runs_.number()) return false;  // a run that starts again may fail in the same way
   const RunTracker::StreamState* stream = runs_.find_stream(context.stream);
   if (stream != nullptr && stream->advances > context.advances) return false;
   const std::string_view test = failed_test(here_.ref().line.body());
