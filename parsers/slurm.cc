@@ -5,22 +5,30 @@
 // 17.11 it polled the job and compared its usage with the limit in KiB. A cancelled job, also one that exceeded its
 // time limit, is not a memory failure.
 #include <algorithm>
+#include <vector>
 
 #include "base/ascii.h"
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
+#include "parse/table_cells.h"
 
 namespace oomdoctor::parsers::slurm {
 namespace {
 
 Oom slurm_failure(std::string_view format) { return host_oom(Agent::slurm, format); }
 
-/// The cell of a sacct row in the column `name`. Columns end with the dashes below the header, or bars separate them.
-/// Empty if the column is missing.
+/// The cell of a sacct row in the column `name`. Columns end with the dashes below the header, or bars or commas
+/// separate them. Empty if the column is missing.
 std::string_view find_cell(const Line& header, std::string_view rules, std::string_view row, std::string_view name) {
   const std::size_t at = header.text.find(name);
   if (at == header.text.npos) return {};
+  if (header.text.find(',') != header.text.npos) {  // a cell may be a list in quotes: "cpu=4,mem=32G"
+    std::vector<std::string_view> names, cells;
+    split_table_line(header.text, ',', names), split_table_line(row, ',', cells);
+    const auto column = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    return column < std::min(names.size(), cells.size()) ? trimmed_cell(cells[column]) : std::string_view();
+  }
   const std::string_view before = header.text.substr(0, at);
   if (const auto bars = std::count(before.begin(), before.end(), '|'); header.text.find('|') != header.text.npos) {
     for (auto i = bars; i > 0; --i) {
@@ -144,7 +152,7 @@ void cancelled(const Match& m, EventSink& sink) {
 
 /// may_match: the state must be a separate word. CUDA_ERROR_OUT_OF_MEMORY is not one.
 bool is_state(std::string_view block, std::size_t at) {
-  return at == 0 || std::string_view(" |:=").find(block[at - 1]) != std::string_view::npos;
+  return at == 0 || std::string_view(" |:=,").find(block[at - 1]) != std::string_view::npos;
 }
 
 }  // namespace oomdoctor::parsers::slurm

@@ -284,6 +284,10 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
     if (sentence[after].kind == Token::Kind::word || (sentence.is_mark(after, ":/") && !ends_label))
       return std::nullopt;
   }
+  // "job 3264830 exceeded its limit": the number is a name.
+  if (i > 0 &&
+      one_of(sentence[i - 1].name, {"job", "jobid", "pid", "process", "task", "step", "container", "id", "uid"}))
+    return std::nullopt;
   const auto size = read_bytes(number.substr(0, number.find('.')), "bytes");
   if (!size || size->count < min_bare) return std::nullopt;
   return Amount{i, after, *size, true, {}};

@@ -107,7 +107,7 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       else if (const auto time = read_cell_time(cell))
         row.time = time;
       else if (const auto seconds = whole_cell(cell, separator_); seconds && !row.elapsed)
-        row.elapsed = seconds;
+        row.elapsed = *seconds * (column.unit > 0 ? column.unit : 1);
       else if (!seconds && !is_absent(cell))
         return false;
       return true;

@@ -73,7 +73,11 @@ std::string card_name(const Card& card) { return card.device ? std::to_string(*c
 }  // namespace
 
 std::optional<double> parse_date_line(std::string_view line) {
-  return line.size() < 48 && line.find(',') == line.npos ? read_calendar_time(line) : std::nullopt;
+  constexpr std::size_t shortest = 7, longest = 48;  // "9:14:07"
+  const std::string_view text = trimmed(line);
+  if (text.size() >= longest || text.find(',') != text.npos) return std::nullopt;
+  if (const auto time = read_calendar_time(text)) return time;
+  return text.size() >= shortest && text.find(':') != text.npos ? read_cell_time(text) : std::nullopt;
 }
 
 std::optional<double> read_calendar_time(std::string_view text) {

@@ -548,7 +548,13 @@ bool FreeformReader::counts_free(std::size_t n) const {
     const bool labels_next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');
     return is_word(at) && !labels_next && one_of(tokens_[at].name, {"free", "available", "remaining", "left"});
   };
-  return is_free_word(n + 1) || (is_word(n + 1) && is_free_word(n + 2));
+  const auto is_followed = [&](std::size_t at) {
+    return is_free_word(at + 1) || (is_word(at + 1) && is_free_word(at + 2));
+  };
+  // "Memory: 32467540K/33484140K available": the kernel at its start.
+  const std::size_t total = is(n + 1, '/') ? n + 2 : n + 3;
+  const bool pair = (is(n + 1, '/') || is(n + 2, '/')) && is_number(total);
+  return is_followed(n) || (pair && is_followed(total));
 }
 
 /// The words that amounts of memory have as their keys in a list with a heading.

@@ -48,7 +48,8 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
-     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd"}));
+     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd",
+     "value"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -112,6 +113,8 @@ constexpr auto code_fragments = std::to_array<std::string_view>({"print(",
                                                                  "OutOfMemory",
                                                                  "out of memory",
                                                                  "torch.cuda.set",
+                                                                 "BlockManagerInfo: ",
+                                                                 "MemoryStore: ",
                                                                  "//",
                                                                  " -> None",
                                                                  "Error:"});

@@ -124,7 +124,16 @@ void ColumnName::name_working_set() {
   std::erase(words, "size");
 }
 
+/// "timestamp_ms": seconds in its unit; 0 if the name has none.
+double unit_of_timestamp(const ColumnName& name) {
+  if (!name.has({"timestamp", "ts", "unix"}) ||
+      !name.has_only({"timestamp", "ts", "unix", "time", "epoch", "s", "sec", "ms", "us", "ns"}))
+    return 0;
+  return name.has({"ms"}) ? 1e-3 : name.has({"us"}) ? 1e-6 : name.has({"ns"}) ? 1e-9 : name.has({"s", "sec"}) ? 1 : 0;
+}
+
 ColumnRole time_role(const ColumnName& name) {
+  if (unit_of_timestamp(name) > 0) return ColumnRole::time;
   if (name.has_only({"timestamp", "time", "datetime", "date", "utc", "local", "wall", "ts", "clock"}) && !name.unit)
     return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) &&
                    !one_of(name.bracket, {"s", "sec", "ms", "seconds"})
@@ -316,19 +325,20 @@ void name_runs(std::span<const std::string> names, std::vector<TableColumn>& col
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
   std::vector<TableColumn> columns(names.size());
   bool steps = false, device = false, cpu = false, query = false;
-  bool catalog = false;              // of things for sale: its memory is a property
+  bool catalog = false;              // of things for sale, or of jobs that ended: each row is about another one
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ColumnName name(names[i]);
     columns[i].role = position_role(name, names[i]);
     if (columns[i].role == ColumnRole::elapsed) columns[i].unit = elapsed_unit(name);
+    if (columns[i].role == ColumnRole::time) columns[i].unit = unit_of_timestamp(name);
     if (columns[i].role == ColumnRole::other) columns[i].role = key_role(name.joined());
     if (columns[i].role == ColumnRole::other && names_group(name)) columns[i].role = ColumnRole::group;
     query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
     cpu |= name.has({"cpu"});
-    catalog |= name.has({"price", "prices", "msrp"});
+    catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
   if (catalog) return std::vector<TableColumn>(names.size());
   bool named_device = false, used = false;

@@ -20,7 +20,7 @@ enum class ColumnRole {
   other,
   time,     ///< a date, a clock, or both
   am_pm,    ///< of the clock in the column before
-  elapsed,  ///< since the start; TableColumn::unit is in seconds
+  elapsed,  ///< since the start; TableColumn::unit is in seconds, as of a time that counts from the start
   step,
   epoch,
   index,  ///< of the GPU, or its name

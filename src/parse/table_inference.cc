@@ -17,7 +17,7 @@ namespace {
 /// What all cells of a column without a header have in common, and the range of its numbers.
 struct ColumnSummary {
   bool times = true, seconds = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true,
-       counts = true;
+       counts = true, percents = true;
   double min_value = 1e300, max_value = -1, first = -1;
 
   bool is_constant() const { return min_value == max_value; }
@@ -58,6 +58,7 @@ std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::
       column.times = column.times && is_dated(cell);
       column.seconds = column.seconds && number && at == cell.size() && goes_on(number->value, before);
       column.mebibytes = column.mebibytes && number && cell.ends_with(" MiB");
+      column.percents = column.percents && number && cell.ends_with(" %");
       column.whole = column.whole && bare;
       column.counts = column.counts && bare && continues_index(number->value, before);
       column.uuids = column.uuids && cell.starts_with("GPU-");
@@ -282,7 +283,9 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
   out.count = columns.size();
   out.separator = separator;
   std::vector<std::size_t> amounts, plain;
+  bool utilization = false;  // "41 %" beside amounts, as nvidia-smi prints both
   for (std::size_t c = 0; c < columns.size(); ++c) {
+    utilization |= columns[c].percents;
     if (columns[c].times && !out.time)
       out.time = c;
     else if (columns[c].names && !out.name)
@@ -312,8 +315,9 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
       return out;
     }
   const bool three = are_three_sizes(columns, plain);
-  if (!dated && !out.time && !three && !(units && (out.name || out.index || amounts.size() > 1))) return std::nullopt;
-  if (!units && (out.name || three)) amounts = find_three_sizes(columns, plain);
+  if (!dated && !out.time && !three && !(units && (out.name || out.index || utilization || amounts.size() > 1)))
+    return std::nullopt;
+  if (!units && (out.name || three || dated)) amounts = find_three_sizes(columns, plain);
   if (!assign_roles(columns, amounts, out)) return std::nullopt;
   out.sure_of_total = out.total && out.free;
   return out;

@@ -74,8 +74,8 @@ bool names_position(std::string_view inside) {
 
 }  // namespace
 
-/// Skips up to six brackets and time stamps, then a "… INFO … - ". Records how many bytes it examined, because a
-/// template applies only to lines that agree in them.
+/// Skips up to six brackets and time stamps, then a "… INFO … - " or "… DEBUG … - ". Records how many bytes it
+/// examined, because a template applies only to lines that agree in them.
 LogHead log_head(std::string_view line) {
   constexpr std::size_t window = 80, max_time_bytes = 40;
   const LinePrefix prefix = peel_prefix(line);
@@ -109,10 +109,12 @@ LogHead log_head(std::string_view line) {
     }
   }
   const std::string_view front = line.substr(0, line_front);
-  const std::size_t level = front.find("INFO", head.length);
+  std::size_t level = front.npos, after = 0;
+  for (const std::string_view word : {"INFO", "DEBUG"})
+    if (const std::size_t at = front.find(word, head.length); at < level) level = at, after = at + word.size();
   if (level == front.npos) return head;
   const std::size_t dash = front.find(" - ", level);
-  advance((dash == front.npos ? level + 4 : dash + 3) - head.length);
+  advance((dash == front.npos ? after : dash + 3) - head.length);
   skip();
   return head;
 }
