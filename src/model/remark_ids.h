@@ -42,6 +42,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/serving", "a server answers a request"},
     {"run/resumed", "the run continues from a checkpoint"},
     {"run/calls", "a bar of other work than steps: how far it came, 0 if it is complete"},
+    {"run/arguments", "the program prints its arguments, as it does when it starts"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},

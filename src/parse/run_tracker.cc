@@ -194,9 +194,9 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run(here);
     last_attempt_ = std::max(attempt, last_attempt_);
   }
-  // A program loads its model once. If it loads after an end, somebody started it again.
-  const bool restarted =
-      id == "run/resumed" || (id == "phase/load" && !here.origin().rank && begins_to_load(here.ref().line.text));
+  // A program prints its arguments and loads its model once. If it does so after an end, somebody started it again.
+  const bool restarted = id == "run/resumed" || (id == "run/arguments" && !here.origin().rank) ||
+                         (id == "phase/load" && !here.origin().rank && begins_to_load(here.ref().line.text));
   if (restarted && end_ && here.number() > end_->line && (end_->exited || end_->stream == here.stream()))
     begin_run(here);
   else if (id == "run/resumed")

@@ -55,7 +55,7 @@ void add_verdict(AgentText& out, const Report& report) {
                         growing.empty() ? "." : ", but memory grows: " + agent_sentence(growing)));
     return out.add(fmt::format("Checked: {}.", performed_checks_words(report)));
   }
-  out.add(fmt::format("Verdict: {}. {}", outcome_words(verdict.outcome), agent_sentence(verdict.headline)));
+  out.add(fmt::format("Verdict: {}. {}", verdict_words(report), agent_sentence(verdict.headline)));
   if (has_cause(verdict))
     out.add(fmt::format("Cause: {} ({}), {}", agent_sentence(verdict.cause), agent_sentence(cause_name(verdict)),
                         percent_text(verdict.confidence)));

@@ -60,7 +60,7 @@ std::string gitlab_text(const Report& report, const std::string& folder) {
 
 std::string kubernetes_text(const Report& report) {
   constexpr std::size_t max_bytes = 1024;
-  std::string text = outcome_words(report.verdict.outcome);
+  std::string text = verdict_words(report);
   if (const std::string diagnosis = diagnosis_text(report); !diagnosis.empty()) text += ": " + diagnosis;
   if (const std::string again = retry_words(report.verdict); !again.empty()) text += "\nRun again: " + again;
   text = plain_block(text) + '\n';

@@ -26,7 +26,7 @@ std::string inputs_text(const Report& report) {
 
 std::string run_text(const Report& report) {
   const Verdict& verdict = report.verdict;
-  std::string text = fmt::format("{}; {}", inputs_text(report), outcome_words(report.verdict.outcome));
+  std::string text = fmt::format("{}; {}", inputs_text(report), verdict_words(report));
   return verdict.outcome == Outcome::no_oom ? text : text + ": " + verdict.headline;
 }
 

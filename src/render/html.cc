@@ -97,7 +97,7 @@ namespace {
 using html::Content;
 
 std::string page_title(const Report& report) {
-  std::string title = outcome_words(report.verdict.outcome);
+  std::string title = verdict_words(report);
   if (!report.inputs.empty()) title += ": " + report.inputs.front().path;
   if (report.inputs.size() > 1) title += fmt::format(" and {} more", report.inputs.size() - 1);
   return title;

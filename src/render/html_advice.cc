@@ -134,7 +134,7 @@ void add_verdict(Document& page, const Content& content) {
   if (is_all_clear(report)) return add_all_clear(page, report);
   const std::string probability = has_cause(verdict) ? html_inline(percent_text(verdict.confidence)) : "";
   const std::string title = make_title(report);
-  page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", outcome_words(verdict.outcome),
+  page.add("<p class=\"outcome\">{}{}</p>\n<h1>{}</h1>\n", verdict_words(report),
            probability.empty() ? "" : " <span>cause: " + probability + "</span>", with_code(title));
   if (const std::string rest = rest_of_headline(verdict, title); !rest.empty())
     page.add("<p>{}</p>\n", with_code(rest));

@@ -25,7 +25,7 @@ std::string inline_or(const std::string& text, const std::string& otherwise) {
 /// The verdict comes first here, because people read a page from its top.
 void add_verdict(Document& out, const Report& report) {
   const Verdict& verdict = report.verdict;
-  out.add("## {}\n\n", outcome_words(report.verdict.outcome));
+  out.add("## {}\n\n", verdict_words(report));
   if (is_all_clear(report)) {
     const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", read_words(report),

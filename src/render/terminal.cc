@@ -23,8 +23,9 @@ constexpr std::size_t max_command_rows = 4;  ///< of the second and third fix; l
 constexpr int command_indent = 6;
 constexpr std::size_t max_scopes = 4;  ///< of one fix: with more, the log does not show which of them is the user's
 
-std::string paint_outcome(const Page& page, Outcome outcome) {
-  const std::string words = outcome_words(outcome);
+std::string paint_outcome(const Page& page, const Report& report) {
+  const Outcome outcome = report.verdict.outcome;
+  const std::string words = verdict_words(report);
   if (outcome == Outcome::oom) return page.paint.error(words);
   return outcome == Outcome::no_oom || outcome == Outcome::ended_otherwise ? page.paint.good(words)
                                                                            : page.paint.warning(words);
@@ -177,7 +178,7 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   const bool unclear =
       !view.quiet && verdict.cause == "undetermined" && !report.causes.empty() && !is_nothing_to_fix(report);
   const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
-  page.text("", paint_outcome(page, verdict.outcome) + "  " +
+  page.text("", paint_outcome(page, report) + "  " +
                     page.paint.bold(plain_line(unclear ? caught_words(report) + "Cause unclear" : conclusion)));
   if (view.quiet) return;
   if (unclear) add_candidates(page, report);

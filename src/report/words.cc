@@ -111,6 +111,14 @@ std::string outcome_words(Outcome outcome) {
   return "OUT OF MEMORY";
 }
 
+std::string verdict_words(const Report& report) {
+  const Outcome outcome = report.verdict.outcome;
+  const bool caught = report.more_incidents > 0 ||
+                      std::any_of(report.incidents.begin(), report.incidents.end(),
+                                  [](const ReportIncident& incident) { return incident.handled && !incident.follows; });
+  return outcome == Outcome::handled_oom && !caught ? "EARLIER RUN OUT OF MEMORY" : outcome_words(outcome);
+}
+
 // The line distinguishes signals and GPU errors that share a kind, so its words come first.
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;

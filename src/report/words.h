@@ -11,6 +11,8 @@
 namespace oomdoctor {
 
 std::string outcome_words(Outcome outcome);  ///< for example "OUT OF MEMORY"
+/// The same for the whole report: if the failures are those of earlier runs only, no program caught them.
+std::string verdict_words(const Report& report);
 /// RunEnd::kind in words, for example "a time limit"; more exact if the line contains a known word.
 std::string_view ending_words(std::string_view kind, std::string_view line);
 std::string phase_words(std::string_view phase);  ///< for example "in the backward pass"; "" for ""
