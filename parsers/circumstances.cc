@@ -78,6 +78,8 @@ void remat_floor(const Match& m, EventSink& sink) {
 }
 
 /// A TPU runtime's "27.50M" is MiB.
+void container(const Match&, EventSink& sink) { sink.setting("container", "container"); }
+
 void largest_free(const Match& m, EventSink& sink) { sink.setting("largest_free", std::string(m[1]) + "iB"); }
 
 /// The GPU's capacity and free memory at the start, as TensorFlow prints them.

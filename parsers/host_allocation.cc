@@ -4,6 +4,7 @@
 // memory too; other_gpu reads those forms. "cannot allocate memory in static TLS block" is a problem of the dynamic
 // loader, not of memory.
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/ascii.h"
@@ -61,6 +62,23 @@ std::vector<Frame> read_go_stack(const Cursor& cursor) {
   return frames;
 }
 
+/// The bytes of an array of shape "(4900, 4900)" and type "float64"; nullopt for a type whose name has no width, and
+/// for an overflow.
+std::optional<Bytes> array_size(std::string_view shape, std::string_view type) {
+  const std::size_t digits = type.find_first_of("0123456789");
+  i64 size = type == "bool" ? 1 : digits == type.npos ? 0 : leading_integer(type.substr(digits)) / 8;
+  if (size <= 0) return std::nullopt;
+  while (!shape.empty()) {
+    shape.remove_prefix(std::min(shape.find_first_of("0123456789"), shape.size()));
+    if (shape.empty()) break;
+    const i64 extent = leading_integer(shape);
+    if (extent > 0 && size > std::numeric_limits<i64>::max() / extent) return std::nullopt;
+    size *= extent;
+    shape.remove_prefix(std::min(shape.find_first_not_of("0123456789"), shape.size()));
+  }
+  return Bytes{size, 0};
+}
+
 }  // namespace
 
 /// A runtime of Go. The line with the block that it wanted, if there is one, is the report; the fatal error follows.
@@ -95,6 +113,17 @@ void numpy(const Match& m, EventSink& sink) {
   Oom oom = allocation_failure("numpy");
   read_request(m[1], oom);
   if (m.has(2)) sink.setting("array_shape", m[2]);
+  if (m.has(3)) sink.setting("array_type", m[3]);
+  sink.oom(std::move(oom));
+}
+
+/// Before 1.17 the message has no size, but all that it follows from.
+void numpy_shape(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = allocation_failure("numpy");
+  oom.request = array_size(m[1], m[2]);
+  sink.setting("array_shape", m[1]);
+  sink.setting("array_type", m[2]);
   sink.oom(std::move(oom));
 }
 

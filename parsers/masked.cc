@@ -106,15 +106,19 @@ void kernel_shared_memory(const Match& m, EventSink& sink) {
   sink.remark("kernel/shared_memory", static_cast<double>(leading_integer(m[1])));
 }
 
-/// Splits the Xid numbers into errors of the program and defects of the hardware. Others are ignored.
+/// Splits the Xid numbers into errors of the program, defects of the hardware, and memory taken out of use. Others are
+/// ignored.
 void xid(const Match& m, EventSink& sink) {
   static constexpr std::array<i64, 4> program{13, 31, 43, 45};
-  static constexpr std::array<i64, 10> broken{48, 62, 63, 64, 74, 79, 94, 95, 119, 120};
+  static constexpr std::array<i64, 8> broken{48, 62, 74, 79, 94, 95, 119, 120};
+  static constexpr std::array<i64, 2> remapped{63, 64};
   const i64 number = leading_integer(m[1]);
   for (const i64 x : program)
     if (x == number) return sink.remark("device/fault", static_cast<double>(number));
   for (const i64 x : broken)
     if (x == number) return sink.remark("device/hardware", static_cast<double>(number));
+  for (const i64 x : remapped)
+    if (x == number) return sink.remark("device/remapped", static_cast<double>(number));
 }
 
 }  // namespace oomdoctor::parsers::masked

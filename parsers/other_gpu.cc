@@ -3,6 +3,9 @@
 // The wording differs, the content is the same: a request, sometimes also the free memory. Some tools first print the
 // driver's bare "out of memory" and then their own line with the size. Then the line with the size is the report. Sizes
 // are binary.
+#include <algorithm>
+#include <array>
+
 #include "parse/context.h"
 #include "parse/parser.h"
 #include "parse/sizes.h"
@@ -14,6 +17,30 @@ void set_device(EventSink& sink, std::string_view digits) {
   Origin where;
   if (!digits.empty()) where.device = static_cast<int>(leading_integer(digits));
   sink.at(where);
+}
+
+/// Where the session's memory is, by what the lines around say of its execution providers. A list of the providers that
+/// exist shows nothing; a list without a GPU's does, and so does the refusal of a GPU's.
+enum class ArenaMemory { unknown, device, host };
+ArenaMemory find_arena_memory(const Cursor& cursor) {
+  static constexpr auto of_gpus = std::to_array<std::string_view>(
+      {"CUDAExecutionProvider", "TensorrtExecutionProvider", "ROCMExecutionProvider", "MIGraphXExecutionProvider",
+       "DmlExecutionProvider", "CUDA failure", "cudaMalloc", "cuda_allocator"});
+  ArenaMemory memory = ArenaMemory::unknown;
+  const auto read = [&](const Line& line) {
+    const auto has = [&](std::string_view word) { return line.text.find(word) != line.text.npos; };
+    const bool of_gpu = std::any_of(of_gpus.begin(), of_gpus.end(), has);
+    const bool refused = has("not in available provider names") || has("Failed to create CUDAExecutionProvider");
+    if (refused || (has("CPUExecutionProvider") && !of_gpu))
+      memory = ArenaMemory::host;
+    else if (of_gpu && !has("vailable providers") && !has("get_available_providers"))
+      memory = ArenaMemory::device;
+    return memory == ArenaMemory::unknown;
+  };
+  constexpr int most_back = 200, most_ahead = 30;  // lines
+  if (read(cursor.line())) cursor.backward(most_back, read);
+  if (memory == ArenaMemory::unknown) cursor.forward(most_ahead, read);
+  return memory;
 }
 
 }  // namespace
@@ -77,13 +104,18 @@ void emit_faiss(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 /// Any provider uses this arena. Only the CPU provider has nodes in blocks of channels (nchwc), so their arena is host
-/// memory.
+/// memory. The CUDA provider's own refusal precedes the arena's.
 void emit_onnxruntime(const Match& m, EventSink& sink) {
   Oom oom = device_oom("onnxruntime", Agent::library);
   read_request(number_on_line(m.cursor.line().text, "requested buffer of size ", m[1]), oom);
-  if (m.before().find("_nchwc'StatusMessage:") != std::string_view::npos) {
+  const bool in_channel_blocks = m.before().find("_nchwc'StatusMessage:") != std::string_view::npos;
+  const ArenaMemory memory = in_channel_blocks ? ArenaMemory::host : find_arena_memory(m.cursor);
+  if (memory == ArenaMemory::host) {
     oom.kind = OomKind::host;
     oom.agent = Agent::cpu_allocator;
+  } else if (memory == ArenaMemory::unknown) {
+    oom.message_format = "onnxruntime-any-provider";
+    oom.traits = {OomTrait::either_memory};
   }
   sink.oom(std::move(oom));
 }

@@ -79,6 +79,8 @@ void row(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+void job(const Match& m, EventSink& sink) { sink.setting("slurm_job", m[1]); }
+
 /// "(8485688 > 8388608)": KiB, since 18.08 bytes. A limit is a whole number of MiB, so numbers from 2^30 on are bytes:
 /// as KiB they would be 1 TiB or more.
 void over_limit(const Match& m, EventSink& sink) {

@@ -17,7 +17,7 @@ namespace {
 OomKind guess_kind(const Cursor& cursor) {
   const bool device = is_near(cursor, 25, 6,
                               {"cuda", "CUDA", "GPU", "gpu", "hip", "HIP", "device", "VRAM", "Vulkan", "vulkan", "XPU",
-                               "NPU", "TPU", "torch", "tensor"});
+                               "NPU", "TPU", "MPS", "torch", "tensor"});
   return device ? OomKind::device : OomKind::host;
 }
 

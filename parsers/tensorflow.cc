@@ -53,6 +53,48 @@ std::optional<Bytes> parse_statistic(std::string_view text, std::string_view nam
   return count > 0 ? std::optional(Bytes{count, 0}) : std::nullopt;
 }
 
+/// The largest free chunk of the pool, which the dump lists: exactly under "Free at …", or as the sum of a bin with a
+/// single free chunk. A log may lack a part of the list, but the summary of the bins shows it.
+class FreeChunks {
+ public:
+  void read(std::string_view text) {
+    static constexpr std::string_view free = "] Free ", bin = "Bin (", size = " of size ";
+    if (const std::size_t at = text.find(free), label = text.find(size); at != text.npos && label != text.npos)
+      largest_ = std::max(largest_, leading_integer(text.substr(label + size.size())));
+    if (const std::size_t at = text.find(bin); at != text.npos) read_bin(text.substr(at + bin.size()));
+  }
+
+  /// `unused` is all that is free in the pool.
+  std::optional<Bytes> largest(const std::optional<Bytes>& unused) const {
+    if (largest_ > 0 && largest_ >= least_) return Bytes{largest_, 0};
+    if (!single_) return std::nullopt;
+    return unused && unused->count < single_->count ? unused : single_;
+  }
+
+ private:
+  /// "268435456): Total Chunks: 14, Chunks in use: 13. 35.38GiB allocated for chunks. 35.02GiB in use in bin. …"; bins
+  /// come in the order of their sizes.
+  void read_bin(std::string_view text) {
+    const auto count = [&](std::string_view label) {
+      const std::size_t at = text.find(label);
+      return at == text.npos ? 0 : leading_integer(text.substr(at + label.size()));
+    };
+    const auto sentence = [&](std::string_view end) -> std::optional<Bytes> {
+      const std::size_t at = text.find(end), begin = at == text.npos ? at : text.rfind(". ", at);
+      return begin == text.npos ? std::nullopt : read_size(text.substr(begin + 2));
+    };
+    const i64 free = count("Total Chunks: ") - count("Chunks in use: ");
+    if (free <= 0) return;
+    least_ = leading_integer(text);
+    single_.reset();
+    const auto all = sentence(" allocated for chunks"), used = sentence(" in use in bin.");
+    if (free == 1 && all && used) single_ = *all - *used;
+  }
+
+  i64 largest_ = 0, least_ = 0;
+  std::optional<Bytes> single_;
+};
+
 /// Bytes per element; 0 for types of varying size.
 i64 element_size(std::string_view type) {
   struct Width {
@@ -230,12 +272,15 @@ void allocator(const Match& m, EventSink& sink) {
   if (m.after().starts_with("withfreed_by_count") ||
       m.after().starts_with(".Thecallerindicatesthatthisisnotafailure"))  // up to 1.12
     return;
-  static constexpr std::string_view pool_label = "Total bytes in pool: ";
+  static constexpr std::array<std::string_view, 2> pool_labels{"Total bytes in pool: ",
+                                                               "total_region_allocated_bytes_: "};
   Oom oom = tf_failure(Agent::tf_bfc, "tf-bfc");
   Origin where;
   set_memory_kind(m[1], oom, where);
   read_request(m[2], oom);
   i64 last = 0;
+  std::optional<Line> in_use;
+  FreeChunks free;
   bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
   // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
   m.cursor.forward(max_dump_lines, [&](const Line& line) {
@@ -248,15 +293,19 @@ void allocator(const Match& m, EventSink& sink) {
     if (exception || text.starts_with("Traceback (most recent")) return false;
     if (text.find("bfc_allocator") != text.npos) last = line.number;
     if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
-    if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number;
-    if (const std::size_t pool = text.find(pool_label); pool != text.npos)
-      oom.reserved = read_size(text.substr(pool + pool_label.size()));
+    if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number, in_use = line;
+    free.read(text);
+    for (const std::string_view label : pool_labels)
+      if (const std::size_t pool = text.find(label); pool != text.npos)
+        oom.reserved = Bytes{leading_integer(text.substr(pool + label.size())), 0};
     return !(oom.limit && parse_statistic(text, "MaxAllocSize:"));
   });
   if (exception) return;
   if (oom.reserved && oom.allocated && oom.reserved->count >= oom.allocated->count)
     oom.unallocated = *oom.reserved - *oom.allocated;
+  oom.largest_free = free.largest(oom.unallocated);
   if (last > 0) sink.claim_through(last);
+  if (in_use) sink.cite(*in_use);
   sink.at(where);
   sink.oom(std::move(oom));
 }
@@ -302,6 +351,9 @@ void operation(const Match& m, EventSink& sink) {
 /// TF_GPU_ALLOCATOR=cuda_malloc_async: the driver's pool prints its free and total memory.
 void malloc_async(const Match& m, EventSink& sink) {
   Oom oom = tf_failure(Agent::tf_bfc, "tf-malloc-async");
+  // XLA's runtime in JAX has this allocator too. Its lines name files without their folders.
+  const std::string_view line = m.cursor.line().text;
+  if (line.find("_allocator.cc") != line.npos && line.find('/') == line.npos) oom.framework = "jax";
   Origin where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
   read_request(m[2], oom);

@@ -286,6 +286,8 @@ void mps(const Match& m, EventSink& sink) {
   if (const auto other = read_size(m[2])) oom.others.push_back({0, *other});
   oom.printed_advice =
       m.after().substr(0, 160).find("HIGH_WATERMARK_RATIO") != std::string_view::npos ? "high_watermark_ratio" : "";
+  constexpr int most_wraps = 4;  // of a console that wraps at words
+  if (const auto end = find_after(m.cursor, most_wraps, "may cause system failure")) sink.claim_through(end->number);
   sink.oom(std::move(oom));
 }
 

@@ -61,9 +61,10 @@ void claim_plan(const Cursor& cursor, EventSink& sink) {
     if (part) last = line.number;
     for (const auto& [label, name] : plan_parts)
       if (const std::size_t at = text.find(label); at != text.npos)
-        sink.setting(name, trimmed(text.substr(at + label.size())));
+        sink.cite(line), sink.setting(name, trimmed(text.substr(at + label.size())));
     return part || text.empty();
   });
+  sink.cite(cursor.line());
   sink.claim_through(last);
 }
 

@@ -174,7 +174,8 @@ std::optional<Account> build_account(const Incident& incident) {
     for (const auto& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("free", oom.free);
   } else {
-    if (oom.allocated) add("tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
+    // Metal's allocator counts its heaps, with what is free in them.
+    if (oom.allocated) add(oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("CUDA graph pools (free blocks)", oom.private_pools);
     std::optional<Bytes> unused = oom.unallocated;
     if (!unused && oom.reserved && oom.allocated && !oom.private_pools) unused = *oom.reserved - *oom.allocated;
@@ -233,6 +234,8 @@ void set_need(const Oom& oom, const std::vector<Evidence>& here, Facts& facts) {
   facts.set("account.margin", std::optional(margin), here);
   std::optional<Bytes> left = oom.free;
   if (capped) left = *oom.limit - *held;
+  // A pool serves a request of one piece: of a free one, or of what it may still take.
+  if (oom.largest_free && (!left || left->count < oom.largest_free->count)) left = oom.largest_free;
   if (facts.is_true("account.oversubscribed")) left = *oom.capacity - *oom.allocated;
   if (!left) return;
   const Bytes missing = *oom.request - *left;
@@ -242,7 +245,7 @@ void set_need(const Oom& oom, const std::vector<Evidence>& here, Facts& facts) {
 /// Sets oom.* and account.* from one message. A fact whose sizes are not printed stays unknown.
 void message_facts(const Incident& incident, std::optional<i64> capacity, Facts& facts) {
   const Oom& oom = incident.oom;
-  const std::vector<Evidence> here{incident.evidence};
+  const std::vector<Evidence> here{incident.evidence}, in_use{incident.in_use.value_or(incident.evidence)};
   const auto number = [](double v, double slack = 0) { return Value{Number{v, slack}}; };
   const auto set_true = [&](std::string_view name, bool yes) { facts.set(name, Value{yes}, here); };
   const auto text = [&](std::string_view name, std::string_view value) {
@@ -251,6 +254,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   text("oom.kind", to_string(oom.kind));
   text("oom.agent", to_string(oom.agent));
   text("oom.framework", oom.framework);
+  text("account.content", oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors");
   text("oom.printed_advice", oom.printed_advice);
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
   set_true("oom.known_form", !oom.has(OomTrait::prose));
@@ -258,6 +262,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.tentative", oom.has(OomTrait::suspected));
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   set_true("oom.on_chip", oom.has(OomTrait::on_chip));
+  set_true("oom.either_memory", oom.has(OomTrait::either_memory));
   const auto reserved = find_reserved(oom);
   facts.set("oom.request", oom.request, here);
   std::optional<Bytes> whole =
@@ -265,12 +270,13 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   // A GPU may be larger than its name says; a pool is never larger than its GPU.
   if (whole && !oom.capacity && oom.limit && oom.limit->count > whole->count) whole = oom.limit;
   facts.set("oom.capacity", whole, here);
-  facts.set("oom.free", oom.free, here);
-  facts.set("oom.process", oom.process, here);
-  facts.set("oom.allocated", oom.allocated, here);
-  facts.set("oom.reserved", reserved, here);
-  facts.set("oom.unallocated", oom.unallocated, here);
-  facts.set("oom.limit", oom.limit, here);
+  facts.set("oom.free", oom.free, in_use);
+  facts.set("oom.process", oom.process, in_use);
+  facts.set("oom.allocated", oom.allocated, in_use);
+  facts.set("oom.reserved", reserved, in_use);
+  facts.set("oom.unallocated", oom.unallocated, in_use);
+  facts.set("oom.largest_free", oom.largest_free, in_use);
+  facts.set("oom.limit", oom.limit, in_use);
   if (oom.private_pools)
     facts.set("oom.private_pools", oom.private_pools, here);
   else if (oom.allocated && oom.kind == OomKind::device)
@@ -300,7 +306,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
       facts.set(name,
                 number(static_cast<double>(part->count) / static_cast<double>(all->count),
                        static_cast<double>(part->slack) / static_cast<double>(all->count)),
-                here);
+                &part == &oom.request ? here : in_use);
   };
   if (oom.request)
     set_true("account.request_is_power",

@@ -91,6 +91,15 @@ bool collects_items(const Incident& incident) {
   return std::any_of(appends.begin(), appends.end(), appended) && std::any_of(makers.begin(), makers.end(), named);
 }
 
+/// True if pandas was reading a file.
+bool reads_table(const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  return std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return f.file.find("/pandas/io/") != std::string::npos || f.file.find("\\pandas\\io\\") != std::string::npos ||
+           f.code.find("pd.read_") != std::string::npos;
+  });
+}
+
 /// True if a frame asks the backward pass to keep its graph.
 bool keeps_graph(const Incident& incident) {
   const auto& frames = incident.oom.frames;
@@ -172,6 +181,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
   set_true("host.keeps_items", by({Agent::cpu_allocator}) && collects_items(primary));
+  set_true("host.reads_table", by({Agent::cpu_allocator}) && reads_table(primary));
   set_true("host.keeps_graph", by({Agent::cpu_allocator}) && keeps_graph(primary));
   const i64 victims = host ? primary.victims : 0;
   if (victims > 1) facts.set("host.victims", Value{Number{static_cast<double>(victims), 0}}, here);

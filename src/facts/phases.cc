@@ -198,6 +198,19 @@ bool loads_model(const Frame& f) {
   });
 }
 
+/// Makes the context of a device or the communicators of a job, which precedes any model.
+bool sets_up(const Frame& f) {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"init_process_group", "_new_process_group_helper", "init_distributed", "eager_connect_single_device",
+       "_cuda_setDevice", "set_device", "_lazy_init", "setDevice"});
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return f.function == name || find_call(f.code, name) != f.code.npos;
+  });
+}
+
+/// The job's ranks wait for each other. The first time, that makes their communicator.
+bool synchronises(const Frame& f) { return f.function == "barrier" || find_call(f.code, "barrier") != f.code.npos; }
+
 /// torch.load() puts a tensor of a file where it was saved.
 bool restores_file(const Frame& f) {
   return f.file.ends_with("torch/serialization.py") && !contains(f.function, "save");
@@ -396,6 +409,15 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   return nullptr;
 }
 
+/// True if the failure precedes any model on the device: the device or the job was being set up, and nothing shows a
+/// step or tensors.
+bool precedes_model(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
+  constexpr i64 most_tensors = 64 * MiB;  // the tensor of a barrier, and what a test of the device makes
+  if (incident.when.step || count_progress(scan, incident) > 0) return false;
+  if (incident.oom.allocated && incident.oom.allocated->count > most_tensors) return false;
+  return std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return sets_up(f) || synchronises(f); });
+}
+
 /// The phase by the traceback: known function names, then words in the names, then the innermost operation.
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
@@ -580,6 +602,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                     std::none_of(frames.begin(), frames.end(), in_forward)},
               here);
     facts.set("trace.decodes_latents", Value{std::any_of(frames.begin(), frames.end(), is_of_vae)}, here);
+    facts.set("trace.setup", Value{precedes_model(scan, incident, frames)}, here);
     const Frame* user = user_frame(frames);
     facts.set(
         "trace.growing",

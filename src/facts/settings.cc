@@ -222,12 +222,16 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const auto system = scan.settings.find("system");
     if (incident->oom.sizes_not_available || (system != scan.settings.end() && system->second.value == "Windows"))
       facts.set("platform.windows", Value{true}, here);
+    if (system != scan.settings.end() && system->second.value == "Windows")
+      facts.set("platform.windows_paths", Value{true}, here);
     if (system != scan.settings.end() && system->second.value == "macOS")
       facts.set("platform.macos", Value{true}, here);
     const auto& frames = incident->oom.frames;
     if (std::any_of(frames.begin(), frames.end(),
-                    [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; }))
+                    [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; })) {
       facts.set("platform.windows", Value{true}, here);
+      facts.set("platform.windows_paths", Value{true}, here);
+    }
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
       facts.set("settings.cuda_graphs", Value{true}, here);

@@ -242,7 +242,8 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   out.why = rule.why.fill_sentences(facts);
   out.settings = choose_settings(rule, facts);
   out.not_with = rule.not_with;
-  out.verify = rule.verify;
+  const OtherTitle* other = find_other_title(rule.other_titles, facts);
+  out.verify = other != nullptr && !other->verify.empty() ? other->verify : rule.verify;
   out.facts = fix.facts;
   return out;
 }

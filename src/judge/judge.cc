@@ -144,6 +144,29 @@ void name_device(Diagnosis& diagnosis, const std::string& noun) {
   for (Question& question : diagnosis.questions) rename(question.missing), rename(question.text);
 }
 
+std::string in_windows_shell(const std::string& text) {
+  constexpr std::string_view assign = "export ", pipe = " 2>&1 | tee ";
+  std::string out = text;
+  if (const std::size_t at = out.find(pipe); at != out.npos) {
+    const std::size_t name = at + pipe.size(), end = std::min(out.find(' ', name), out.size());
+    out = out.substr(0, at) + " > " + out.substr(name, end - name) + " 2>&1" + out.substr(end);
+  }
+  if (!out.starts_with(assign)) return out;
+  const std::size_t comment = std::min(out.find("   # "), out.size());
+  if (out.find_first_of("\"$") < comment) return out;  // the value has another quoting there
+  const std::string note = out.substr(comment);
+  std::string prompt, power_shell;
+  for (std::size_t at = assign.size(); at < comment;) {
+    const std::size_t end = std::min(out.find(' ', at), comment), equals = out.find('=', at);
+    if (equals >= end) return out;  // more than assignments
+    prompt += (prompt.empty() ? "set " : "&& set ") + out.substr(at, end - at);
+    power_shell += (power_shell.empty() ? "$env:" : "; $env:") + out.substr(at, equals - at) + "=\"" +
+                   out.substr(equals + 1, end - equals - 1) + "\"";
+    at = end + 1;
+  }
+  return prompt + "   # PowerShell: " + power_shell + (note.empty() ? "" : "; " + note.substr(5));
+}
+
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
   WeighedCauses causes = weigh_causes(pack, facts);
   // A failure that the program survived needs a fix only if its cause is known, or if it costs work again and again.
@@ -162,6 +185,11 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   diagnosis.fixes = std::move(prescription.fixes);
   diagnosis.plan = std::move(prescription.plan);
   name_device(diagnosis, pack.device_noun(facts));
+  if (facts.is_true("platform.windows_paths")) {
+    for (ReportFix& fix : diagnosis.fixes)
+      for (FixSetting& setting : fix.settings) setting.text = in_windows_shell(setting.text);
+    for (Question& question : diagnosis.questions) question.command = in_windows_shell(question.command);
+  }
   return diagnosis;
 }
 

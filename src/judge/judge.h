@@ -32,4 +32,7 @@ void name_device(Diagnosis& diagnosis, const std::string& noun);
 /// Replaces each "GPU" that is a whole word with `noun`. "GPUs" becomes the plural.
 std::string with_device_noun(const std::string& text, const std::string& noun);
 
+/// The command as the shells of Windows take it: "export A=b" sets a variable, and a redirection replaces tee.
+std::string in_windows_shell(const std::string& text);
+
 }  // namespace oomdoctor

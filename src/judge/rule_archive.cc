@@ -52,7 +52,7 @@ void fields(Archive& archive, RuleTest& test) {
 
 template <typename Archive>
 void fields(Archive& archive, OtherTitle& other) {
-  archive(other.condition, other.title, other.cost);
+  archive(other.condition, other.title, other.cost, other.verify);
 }
 
 template <typename Archive>

@@ -49,6 +49,7 @@ std::vector<OtherTitle> read_other_titles(RuleTable& table) {
   for (RuleTable& other : table.tables("other_title")) {
     OtherTitle& title = titles.emplace_back(OtherTitle{other.need_condition("if"), other.need_text("title")});
     if (other.has("cost")) title.cost = static_cast<int>(other.need_number("cost", 0, 4));
+    if (other.has("verify")) title.verify = other.need_text("verify");
     other.finish();
   }
   return titles;

@@ -44,13 +44,14 @@ struct RuleTest {
 
 class RuleTable;
 
-/// A title for a special situation, and the cost of a fix in it.
+/// A title for a special situation, with the cost of a fix in it and the check after it.
 struct OtherTitle {
   static constexpr int usual_cost = -1;
 
   Expr condition;
   std::string title;
   int cost = usual_cost;
+  std::string verify = {};  ///< "": as usual
 };
 
 /// The first of `others` whose condition is true; null if none is.

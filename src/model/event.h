@@ -60,6 +60,7 @@ enum class OomTrait {
   captures_graph,    ///< while CUDA graphs were recorded
   capped,            ///< the program fails in this way only under a cap, which the message does not print
   damages_state,     ///< a checkpoint that was saved may lack a part
+  either_memory,     ///< the words do not show whether the GPU or the host refused
   evicted,           ///< taken off a machine because that ran short
   fixed_pool,        ///< the size of the pool does not depend on free memory
   free_target,       ///< less was free at the start than the program was to take
@@ -88,8 +89,8 @@ enum class OomTrait {
 };
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
-    "answered", "cut_off", "captures_graph", "capped", "damages_state", "evicted", "fixed_pool", "free_target", "heap",
-    "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose",
+    "answered", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted", "fixed_pool",
+    "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose",
     "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu",
     "vanished", "virtual_limit", "whole_node", "windows");
 
@@ -124,6 +125,7 @@ struct Oom {
   std::optional<Bytes> allocated;
   std::optional<Bytes> reserved;
   std::optional<Bytes> unallocated;    ///< reserved but unallocated
+  std::optional<Bytes> largest_free;   ///< the largest free piece of what the allocator reserved
   std::optional<Bytes> private_pools;  ///< free blocks of CUDA-graph pools; contained in `allocated`
   std::optional<Bytes> limit;          ///< a software cap on this process or group
   std::optional<Bytes> page_cache;     ///< pages of files that the limited group has in RAM
@@ -147,13 +149,14 @@ struct OomSize {
   std::string_view name;
   std::optional<Bytes> Oom::*field;
 };
-inline constexpr std::array<OomSize, 10> oom_sizes{{{"request", &Oom::request},
+inline constexpr std::array<OomSize, 11> oom_sizes{{{"request", &Oom::request},
                                                     {"capacity", &Oom::capacity},
                                                     {"free", &Oom::free},
                                                     {"process", &Oom::process},
                                                     {"allocated", &Oom::allocated},
                                                     {"reserved", &Oom::reserved},
                                                     {"unallocated", &Oom::unallocated},
+                                                    {"largest_free", &Oom::largest_free},
                                                     {"private_pools", &Oom::private_pools},
                                                     {"limit", &Oom::limit},
                                                     {"page_cache", &Oom::page_cache}}};

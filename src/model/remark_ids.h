@@ -56,6 +56,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"allocator/failures", "failed requests so far, as the allocator counts them"},
     {"device/fault", "an address error or assertion of a kernel: no shortage of memory"},
     {"device/hardware", "a hardware error of the device: no shortage of memory"},
+    {"device/remapped", "the driver took a part of the device's memory out of use: programs go on"},
     {"device/busy", "the device is held exclusively or unavailable: no shortage of memory"},
     {"kernel/shared_memory", "a kernel wants more on-chip memory than the chip has: no shortage of device memory"},
     {"container/not_killed", "the container engine reports that it killed nothing for lack of memory"},

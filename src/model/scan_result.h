@@ -61,6 +61,7 @@ constexpr i64 count_failures(i64 repetitions, bool one_report_each) {
 struct Incident {
   Oom oom;
   Evidence evidence;  ///< the first line of its first report
+  std::optional<Evidence> in_use;  ///< the line of the memory in use and its limit, if it is another one
   Origin origin;
   When when;
   std::vector<Evidence> occurrences;  ///< later reports of the same failure; capped, see more_occurrences

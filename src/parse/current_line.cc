@@ -6,6 +6,7 @@ void CurrentLine::begin(const Cursor& cursor, const LineRef& line) {
   cursor_ = &cursor;
   line_ = &line;
   evidence_.reset();
+  cited_.reset();
   origin_.rank = line.line.prefix.rank;
   origin_.pid = line.line.prefix.pid;
   origin_.device.reset();
@@ -18,6 +19,15 @@ void CurrentLine::at(const Origin& origin) {
   if (origin.device) origin_.device = origin.device;
   if (origin.pid) origin_.pid = origin.pid;
   if (!origin.host.empty()) origin_.host = origin.host;
+}
+
+void CurrentLine::cite(const Line& line) {
+  cited_.reset();
+  if (line.number == number()) return;
+  cited_ = evidence();
+  cited_->span = {.source = cited_->span.source, .first_line = line.number, .last_line = line.last};
+  cited_->excerpt = std::string(line.text.substr(0, Evidence::max_excerpt));
+  cited_->lead.clear();
 }
 
 StreamId CurrentLine::stream() const {

@@ -36,6 +36,7 @@ class CurrentLine {
   /// Adds what the parser knows about the origin of the following events.
   void at(const Origin& origin);
   void claim_through(i64 line) { claimed_through_ = line; }
+  void cite(const Line& line);
 
   const Cursor& cursor() const { return *cursor_; }
   const LineRef& ref() const { return *line_; }
@@ -44,6 +45,8 @@ class CurrentLine {
   StreamId stream() const;
   /// Made at the first call.
   const Evidence& evidence() const;
+  /// The line that the parser cites; else evidence().
+  const Evidence& cited() const { return cited_ ? *cited_ : evidence(); }
   /// The last line that the parser claimed, counted from 1.
   i64 claimed_through() const { return claimed_through_; }
   /// The last line of the event.
@@ -53,6 +56,7 @@ class CurrentLine {
   const Cursor* cursor_ = nullptr;
   const LineRef* line_ = nullptr;
   mutable std::optional<Evidence> evidence_;
+  std::optional<Evidence> cited_;
   Origin origin_;
   i64 claimed_through_ = 0;
 };

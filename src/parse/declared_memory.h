@@ -26,6 +26,7 @@ class DeclaredMemory final : public EventSink {
   void remark(std::string_view id, std::optional<double> number) override { to_->remark(id, number); }
   void lost(LostEvidence evidence) override { to_->lost(std::move(evidence)); }
   void claim_through(i64 line) override { to_->claim_through(line); }
+  void cite(const Line& line) override { to_->cite(line); }
 
  private:
   struct MemoryKinds {

@@ -45,6 +45,8 @@ class EventSink {
   virtual void lost(LostEvidence evidence) = 0;
   /// Marks the lines up to this one as read, too.
   virtual void claim_through(i64 line) = 0;
+  /// The next settings, and the memory in use of the next report, are from this line, until the end of this emit.
+  virtual void cite(const Line& line) = 0;
 };
 
 /// The text that a pattern is tried on.

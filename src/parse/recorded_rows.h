@@ -43,6 +43,7 @@ class RecordedRows final : public Rows, private EventSink {
   void exit(const Exit&) override {}
   void remark(std::string_view, std::optional<double>) override {}
   void claim_through(i64) override {}
+  void cite(const Line&) override {}
 
   RowReader row_;
   const Layout& layout_;

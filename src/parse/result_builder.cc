@@ -262,6 +262,7 @@ void ResultBuilder::merge_report(std::size_t index, const Oom& now) {
     replace_main_report(index, now);
   else
     add_occurrence(index, here_.evidence());
+  if (now.allocated && !old.oom.allocated) old.in_use = here_.cited();
   if (comes_in_parts(now) || is_general_form(old.oom)) fill_gaps(old.oom, now);
   if (old.oom.frames.empty()) old.oom.frames = read_traceback(here_.cursor());
   if (!old.origin.rank) old.origin.rank = here_.origin().rank;
@@ -312,6 +313,7 @@ void ResultBuilder::add_incident(Oom oom) {
     runs_.died(here_);
   incident.oom = std::move(oom);
   incident.evidence = here_.evidence();
+  if (here_.cited().span != incident.evidence.span) incident.in_use = here_.cited();
   incident.origin = here_.origin();
   if (incident.oom.kind == OomKind::device && incident.origin.pid && !incident.oom.frames.empty())
     if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;
@@ -380,7 +382,7 @@ void ResultBuilder::setting(std::string_view name, std::string_view value) {
   if (name == "script" && same) runs_.command(here_);
   if (same) return;  // keep the line that printed it first
   if (!known && result_.settings.size() >= ScanLimits::settings) return;
-  KnownSetting setting{std::string(value), here_.evidence(), "", 0};
+  KnownSetting setting{std::string(value), here_.cited(), "", 0};
   if (known) setting.before = found->second.value, setting.before_line = found->second.evidence.span.first_line;
   result_.settings.insert_or_assign(std::string(name), std::move(setting));
 }

@@ -48,6 +48,7 @@ class ResultBuilder : public EventSink {
   void remark(std::string_view id, std::optional<double> number) override;
   void lost(LostEvidence evidence) override;
   void claim_through(i64 line) override { here_.claim_through(line); }
+  void cite(const Line& line) override { here_.cite(line); }
 
  private:
   /// Records the time of a line, in seconds since 1970 or since midnight.

@@ -36,6 +36,7 @@ void set_source(ScanResult& file, int source) {
     set_order(incident.when);
     for (Evidence& e : incident.occurrences) set_number(e);
     set_if_known(incident.handled_by);
+    set_if_known(incident.in_use);
   }
   for (Series& series : file.series)
     for (Evidence* e : {&series.first_evidence, &series.last_evidence, &series.max_evidence}) set_number(*e);

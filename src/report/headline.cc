@@ -43,9 +43,16 @@ std::string end_words(const RunEnd& end) {
   constexpr std::array many{"disk_full", "limit", "rejected", "agent_lost", "exit", "signal", "crash"};
   const std::string_view line = end.location.excerpt;
   std::string what = end.kind == "exception" ? "" : std::string(ending_words(end.kind, line));
-  const bool has_many = std::find(many.begin(), many.end(), end.kind) != many.end();
+  const bool has_many =
+      std::find(many.begin(), many.end(), end.kind) != many.end() || line.find("Xid (") != line.npos;
   if (what.empty() || has_many) what += (what.empty() ? "" : ": ") + quoted_message(line);
   return fmt::format("{} ({})", what, file_and_line(end.location));
+}
+
+/// Xid 63 and 64: the driver takes cells of the GPU's memory out of use. Programs go on.
+bool records_wear(const RunEnd& end) {
+  const std::string_view line = end.location.excerpt;
+  return line.find("Xid (") != line.npos && (line.find("): 63,") != line.npos || line.find("): 64,") != line.npos);
 }
 
 std::string numbers_with_place(const ReportIncident& of) {
@@ -99,6 +106,7 @@ class Headline {
                                    ? fmt::format(" at step {}{}", *scan_.last_step - scan_.last_before,
                                                  scan_.last_before == 0 ? "" : " of its epoch")
                                    : "";
+      if (records_wear(*verdict_.end)) return "the log shows " + end_words(*verdict_.end);
       return fmt::format("the {}run ended with {}{}{}", runs == 1 ? "" : "last ", end_words(*verdict_.end), step,
                          after_semicolon(earlier_failure(analysis_.runs, report_)));
     }

@@ -52,6 +52,8 @@ constexpr std::array<Words, 35> titles_by_format = {{
     {"vllm-preemption", "vLLM preempted a request: its KV cache was full, and the request waits"},
     {"sglang-retract", "SGLang retracted requests: its KV cache was full, and they wait"},
     {"torch-counted", "PyTorch counted an OOM whose message is not in the log"},
+    {"onnxruntime-any-provider",
+     "ONNX Runtime's arena got no more memory; the log does not show whether of the GPU or of the host"},
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
 }};
 
@@ -248,7 +250,7 @@ std::string account_name(const ReportIncident& of) {
 }
 
 std::string short_share_label(const std::string& label) {
-  constexpr std::array<Words, 11> table = {{{"PyTorch cache (unused)", "cache"},
+  constexpr std::array<Words, 12> table = {{{"PyTorch cache (unused)", "cache"},
                                             {"cache (unused)", "cache"},
                                             {"page cache (files)", "page cache"},
                                             {"CUDA graph pools (free blocks)", "graph pools"},
@@ -258,6 +260,7 @@ std::string short_share_label(const std::string& label) {
                                             {"other processes + CUDA contexts", "other processes+CUDA"},
                                             {"other processes + HIP contexts", "other processes+HIP"},
                                             {"other processes + driver contexts", "other processes+driver"},
+                                            {"PyTorch's cache and tensors", "cache+tensors"},
                                             {"other allocations (outside PyTorch)", "outside PyTorch"}}};
   const std::string_view found = look_up(table, label);
   return found.empty() ? label : std::string(found);

@@ -28,22 +28,6 @@ std::string look_up(const auto& table, std::string_view id) {
   return own;
 }
 
-/// Largest remainder method: rounds the shares down and distributes the missing units to the largest remainders, so
-/// that the sum is exact.
-std::vector<std::int64_t> round_keeping_sum(const std::vector<double>& exact, std::int64_t sum) {
-  std::vector<std::int64_t> rounded;
-  for (const double value : exact) rounded.push_back(whole_number(std::floor(value)));
-  std::vector<std::size_t> order(exact.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto remainder = [&](std::size_t i) { return exact[i] - std::floor(exact[i]); };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return remainder(a) > remainder(b); });
-  const std::int64_t missing =
-      saturated_sum(sum, -std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0}, saturated_sum));
-  for (std::size_t i = 0; i < order.size() && static_cast<std::int64_t>(i) < missing; ++i) ++rounded[order[i]];
-  return rounded;
-}
-
 /// A unit of size, in bytes.
 struct PrintedUnit {
   const char* name;
@@ -412,17 +396,20 @@ RateText rate_text(const ReportEstimate& of) {
   return text;
 }
 
-// The unit is that of the total. Numbers are rounded to hundredths of it, and percents to integers, each with its sum.
+// The unit is that of the total. Numbers are rounded to hundredths of it, and percents to integers. Each is rounded by
+// itself, so that it is the number of the log: their sum may differ from the total in its last digit.
 SharesText shares_text(const std::vector<std::int64_t>& parts, std::int64_t total) {
   const PrintedUnit unit = unit_for(static_cast<double>(total));
   const double hundredth = unit.bytes / 100;
-  std::vector<double> exact, share;
+  const auto rounded_to = [](std::int64_t part, double step) {
+    return whole_number(step > 0 ? std::round(static_cast<double>(part) / step) : 0);
+  };
+  std::vector<std::int64_t> numbers, percents;
   for (const auto part : parts) {
-    exact.push_back(static_cast<double>(part) / hundredth);
-    share.push_back(total != 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(total) : 0);
+    numbers.push_back(rounded_to(part, hundredth));
+    percents.push_back(rounded_to(part, static_cast<double>(total) / 100));
   }
-  const auto rounded_total = whole_number(std::round(static_cast<double>(total) / hundredth));
-  const auto numbers = round_keeping_sum(exact, rounded_total), percents = round_keeping_sum(share, 100);
+  const auto rounded_total = rounded_to(total, hundredth);
   const auto number = [](std::int64_t hundredths) {
     return fmt::format("{:.2f}", static_cast<double>(hundredths) / 100);
   };

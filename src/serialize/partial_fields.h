@@ -80,6 +80,7 @@ void fields(auto& field, Is<Oom> auto& of) {
   field("unallocated", of.unallocated);
   field("private_pools", of.private_pools);
   field("page_cache", of.page_cache);
+  field("largest_free", of.largest_free);
   field("limit", of.limit);
   field("others", of.others, {.max_items = max_other_processes});
   field("caught", of.caught);
@@ -104,6 +105,7 @@ void fields(auto& field, Is<Incident> auto& of) {
   field.type("incident");
   field("oom", of.oom);
   field("at", of.evidence);
+  field("in_use", of.in_use);
   field("where", of.origin);
   field("when", of.when);
   field("occurrences", of.occurrences, {.max_items = ScanLimits::occurrences});

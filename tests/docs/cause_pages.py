@@ -71,7 +71,7 @@ WORDS = {
     "settings.plan_shape": "of one shape",
     "settings.earlier_input": "INPUT",
     "settings.profiled_tokens": "−N",
-    "settings.array_shape": "(N, M)",
+    "settings.array_shape": "(N, M)", "settings.array_type": "float64", "account.content": "tensors",
     "settings.killed_worker": "KilledWorker",
     "account.holders": "other processes",
     "host.heap": "such as java-heap",
@@ -98,7 +98,7 @@ VALUES = {"bytes": ("XYZVW", " GiB"), "ratio": ("XYZVW", "%"), "count": ("NMK", 
 # Values of a setting that the page can name; every other one becomes "…".
 SETTING_WORDS = {
     "platform.torch": "cuda", "platform.alloc_conf": "PYTORCH_CUDA_ALLOC_CONF", "advice.batch_key": "batch_size",
-    "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "account.stop_pids": "PID", "settings.memory_unit": "UNIT",
+    "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "account.stop_pids": "PID", "settings.memory_unit": "UNIT", "settings.slurm_job": "JOB",
 }
 
 PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z0-9(][^{}]*)\}")

@@ -35,6 +35,30 @@ void check_sum(const Account& account) {
 
 }  // namespace
 
+TEST_CASE("a pool is short by the request without its largest free piece", "[account]") {
+  Incident incident;
+  incident.oom.agent = Agent::tf_bfc;
+  incident.oom.request = gib("0.60");
+  incident.oom.limit = incident.oom.reserved = gib("8.00");
+  incident.oom.allocated = gib("7.55");
+  incident.oom.unallocated = gib("0.45");
+  CHECK(near(facts_of(incident).number("account.need"), 0.60 + 0.40, 1e-6));  // with 5% of the pool as margin
+  incident.oom.largest_free = gib("0.45");
+  CHECK(near(facts_of(incident).number("account.need"), 0.15 + 0.40, 1e-6));
+}
+
+TEST_CASE("the memory in use is cited where it is printed", "[account]") {
+  Incident incident;
+  incident.oom.request = gib("1.00");
+  incident.oom.allocated = gib("7.55");
+  incident.evidence.span.first_line = 3;
+  incident.in_use = incident.evidence;
+  incident.in_use->span.first_line = 9;
+  const Facts facts = facts_of(incident);
+  CHECK(facts.find("oom.request")->evidence.front().span.first_line == 3);
+  CHECK(facts.find("oom.allocated")->evidence.front().span.first_line == 9);
+}
+
 TEST_CASE("a message that names its process adds up", "[account]") {
   Incident incident;
   incident.oom.request = gib("2.00");

@@ -40,7 +40,7 @@ TEST_CASE("more host RAM is in the words of the place", "[judge][advice]") {
   } places[] = {{"host_allocation/page_file_worker", "page file"},
                 {"host_allocation/r_windows", "page file"},
                 {"host_allocation/ggml_windows", "1.40 GiB"},
-                {"host_allocation/numpy", "machine"},
+                {"host_allocation/numpy", "NumPy: shape "},
                 {"kernel/victim_in_table", "Kubernetes: "},
                 {"circumstances/small_machine", "no swap"},
                 {"daemons/candidates", "oomctl"},
