@@ -22,23 +22,29 @@ class LayerCounter {
 
   LayerMemory count() const {
     LayerMemory memory;
-    const double attention = blocks(model_.encoder ? 2 : 1) + self_attention() + attend_half();
-    memory.dense = attention + blocks(1) + mlp(width_of(model_.intermediate));
+    memory.dense = layer(model_.encoder.has_value(), mlp(width_of(model_.intermediate)));
     memory.average = memory.dense;
     if (const auto& experts = model_.experts) {
       const double layers = std::max(to_double(model_.layers.value_or(0)), 1.0);
       const double dense = std::min(to_double(experts->dense_layers), layers);
-      memory.sparse = attention + blocks(1) + mixture(*experts);
+      memory.sparse = layer(model_.encoder.has_value(), mixture(*experts));
       memory.average = (dense * memory.dense + (layers - dense) * memory.sparse) / layers;
     }
     if (model_.encoder) {
-      memory.encoder = blocks(2) + self_attention() + mlp(width_of(model_.encoder->intermediate));
+      memory.encoder = layer(false, mlp(width_of(model_.encoder->intermediate)));
       memory.attended = divided(layer_.split / 2);  // its key and value
     }
     return memory;
   }
 
  private:
+  double layer(bool attends, double mlp) const {
+    if (split_.backward) return blocks(attends ? 3 : 2) + self_attention() + (attends ? attend_half() : 0) + mlp;
+    const double shared =
+        passing_hidden * sixteen_bit * split_.precision / (split_.sequence_parallel ? split_.tensor : 1);
+    return shared + std::max(self_attention(), mlp);
+  }
+
   double divided(double bytes) const { return bytes * split_.precision / split_.tensor; }
 
   /// What tensor parallelism does not divide, of some of the two blocks of a layer.
@@ -59,12 +65,15 @@ class LayerCounter {
   }
 
   /// Query and output of the attention to an encoder.
-  double attend_half() const { return model_.encoder ? divided(layer_.split / 2) : 0; }
+  double attend_half() const { return divided(layer_.split / 2); }
 
   double width_of(const std::optional<i64>& intermediate) const {
     return intermediate ? to_double(*intermediate) / hidden_ : classic_width;
   }
-  double mlp(double width) const { return divided(layer_.split_per_width * width); }
+  double mlp(double width) const {
+    const double passing = sixteen_bit * (model_.gated ? passing_widths_gated : passing_widths);
+    return divided((split_.backward ? layer_.split_per_width : passing) * width);
+  }
 
   double mixture(const Experts& experts) const {
     const double active = to_double(experts.active);

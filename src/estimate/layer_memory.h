@@ -1,4 +1,5 @@
-// The bytes that one layer keeps for the backward pass: of an ordinary layer, one with experts, one of an encoder.
+// The bytes of one layer: of an ordinary layer, one with experts, one of an encoder. They are what it keeps for the
+// backward pass, or without one what it needs at a time.
 #pragma once
 
 #include "estimate/model_shape.h"
@@ -10,6 +11,7 @@ struct LayerSplit {
   double precision = 1;  ///< bytes of a number, in those of 16 bits
   double tensor = 1;     ///< tensor-parallel ranks
   bool sequence_parallel = false;
+  bool backward = true;  ///< a backward pass follows
 };
 
 /// Bytes per token and hidden unit.

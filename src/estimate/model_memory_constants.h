@@ -71,6 +71,10 @@ inline constexpr LayerBytes classic_layer = {10, 2, 8, 4};
 // fp32 copy and a 16-bit result each, two inputs of linear layers; query, key, value, output; four tensors of the MLP's
 // width. Llama-3.1-8B: 52, measured 28 copies of 2 bytes (stas00/ml-engineering, training/performance).
 inline constexpr LayerBytes gated_layer = {16, 8, 8, 8};
+// Without a backward pass, a tensor is freed after its last use, and an MLP needs most: of the hidden size live the
+// embeddings (a variable of the model's loop in transformers), the residual and the MLP's input; of the MLP's width the
+// gate's activation, the other projection and their product, or without a gate the activation's input and output.
+inline constexpr double passing_hidden = 3, passing_widths_gated = 3, passing_widths = 2;
 inline constexpr double layer_blocks = 2;   // of a layer: attention and MLP, with the same shared bytes
 inline constexpr double classic_width = 4;  // MLP width if unknown, in hidden sizes; as in the paper
 inline constexpr double activation_error =

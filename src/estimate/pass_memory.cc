@@ -44,7 +44,7 @@ bool BudgetMaker::source_follows_sequence() const { return model_.encoder->token
 LayerMemory BudgetMaker::layer_memory(Inputs& in) const {
   in.size(model_.hidden, "hidden");
   if (model_.gated) in.size(model_.intermediate, "intermediate");
-  return compute_layer_memory(model_, {number_bytes(in) / sixteen_bit, tensor_, run_.sequence_parallel});
+  return compute_layer_memory(model_, {number_bytes(in) / sixteen_bit, tensor_, run_.sequence_parallel, training_});
 }
 
 void BudgetMaker::add_stack(Inputs in, std::string_view id, std::string_view label, double layers, double layer,

@@ -187,6 +187,32 @@ TEST_CASE("an encoder-decoder counts both halves", "[model_memory]") {
   CHECK_FALSE(compute_budget(text, run).missing.empty());
 }
 
+TEST_CASE("without a backward pass one layer frees its tensors as it goes", "[model_memory]") {
+  RunShape run = training(1, 4096);
+  run.work = RunKind::generation;
+  // Three numbers of the hidden size; the activation, the other projection and their product of the MLP's width
+  CHECK(gib(compute_budget(llama_2_7b(), run), "activations") == near((6 + 6 * 11008.0 / 4096) * 4096 * 4096 / GiB));
+  run.work = RunKind::evaluation;  // without a gate the activation's input and output; in fp32
+  run.precision = Precision::fp32;
+  CHECK(gib(compute_budget(classic(24, 4096, 32), run), "activations") == near((12 + 8 * 4) * 4096.0 * 4096 / GiB));
+  ModelShape narrow = llama_2_7b();  // its attention needs more than its MLP: query, key, value, output
+  narrow.intermediate = 1024;
+  run.precision = Precision::pure_16bit;
+  CHECK(gib(compute_budget(narrow, run), "activations") == near((6 + 8) * 4096.0 * 4096 / GiB));
+  run.tensor_parallel = 2;
+  CHECK(gib(compute_budget(narrow, run), "activations") == near((6 + 4) * 4096.0 * 4096 / GiB));
+}
+
+TEST_CASE("the optimizer's step gathers no layers", "[model_memory]") {
+  RunShape run = training(1, 512);
+  run.precision = Precision::pure_16bit;
+  run.zero_stage = 3;
+  run.data_parallel = 2;
+  const Budget budget = compute_budget(llama_2_7b(), run);
+  CHECK(budget.peak == Moment::step);
+  CHECK_FALSE(budget.at_peak(*find(budget, "gathered")));
+}
+
 TEST_CASE("a cache of fewer bits", "[model_memory]") {
   RunShape run = training(1, 4096);
   run.work = RunKind::generation;
