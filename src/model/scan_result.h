@@ -60,8 +60,9 @@ constexpr i64 count_failures(i64 repetitions, bool one_report_each) {
 /// One distinct failure. The same failure printed again is an occurrence, not an incident.
 struct Incident {
   Oom oom;
-  Evidence evidence;  ///< the first line of its first report
+  Evidence evidence;               ///< the first line of its first report
   std::optional<Evidence> in_use;  ///< the line of the memory in use and its limit, if it is another one
+  std::vector<Evidence> context;   ///< the lines of its stream before and after, ScanLimits::context on each side
   Origin origin;
   When when;
   std::vector<Evidence> occurrences;  ///< later reports of the same failure; capped, see more_occurrences
@@ -99,6 +100,7 @@ struct Coverage {
 struct ScanLimits {
   static constexpr std::size_t incidents = 256;
   static constexpr std::size_t occurrences = 64;         ///< per incident
+  static constexpr int context = 3;                      ///< lines on each side of an incident
   static constexpr std::size_t series = 8192;            ///< per file: one metric of 8192 ranks
   static constexpr std::size_t joined_series = 1 << 14;  ///< of all files: a few memory metrics of 4,096 ranks
   static constexpr std::size_t retained_series =

@@ -112,6 +112,7 @@ struct ReportIncident {
   std::string id;
   std::string kind, agent, framework, message_format;
   Location location;
+  std::vector<Location> context;  ///< the lines before and after it; for people, not in the JSON
   std::vector<Location> occurrences;
   std::int64_t more_occurrences = 0;   ///< repetitions of the message beyond `occurrences`
   bool handled = false;                ///< the program survived it
@@ -213,6 +214,7 @@ struct ReportSeries {
   ReportTrend trend;
   std::optional<ReportLevel> steady;  ///< absent if there are few values, or growth without a bound
   std::vector<ReportPoint> points;    ///< thinned; the minimum and the maximum of each interval remain
+  std::vector<ReportPoint> clock;     ///< dated steps, with seconds since 1970 as y, both increasing; in words only
   Location first, last;
 };
 

@@ -44,8 +44,9 @@ struct SurveyJob {
   std::optional<double> failed_at;     ///< the latest date up to the failure, seconds since 1970 by the log's clock
   std::optional<double> ended_at;      ///< the last date in the logs
   std::optional<double> lost_seconds;  ///< from `lost_since` to the failure
-  std::string lost_since;  ///< "checkpoint": the last one that the run saved; "start": the first date of the run; ""
-  std::string headline;    ///< of the job's report
+  std::string lost_since;   ///< "checkpoint": the last one that the run saved; "start": the first date of the run; ""
+  std::string headline;     ///< of the job's report
+  std::string report = {};  ///< words only: the page that oomdoctor wrote next to the log; "" without one
 };
 
 /// Sums over a group of jobs.

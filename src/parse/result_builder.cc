@@ -210,6 +210,18 @@ bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& con
   return then && here && *here - *then >= 0 && *here - *then <= max_seconds;
 }
 
+std::vector<Evidence> ResultBuilder::context_here() const {
+  std::vector<Evidence> context;
+  const auto keep = [&](const Line& line) {
+    context.push_back(LineRef{line, {}, line.number, line.last}.evidence());
+    return true;
+  };
+  here_.cursor().backward(ScanLimits::context, keep);
+  std::reverse(context.begin(), context.end());
+  here_.cursor().forward(ScanLimits::context, keep);
+  return context;
+}
+
 /// The more trusted report becomes the main one. The old report fills its gaps.
 void ResultBuilder::replace_main_report(std::size_t index, const Oom& now) {
   add_occurrence(index, result_.incidents[index].evidence);
@@ -220,6 +232,7 @@ void ResultBuilder::replace_main_report(std::size_t index, const Oom& now) {
   better.caught |= old.oom.caught;
   old.oom = std::move(better);
   old.evidence = here_.evidence();
+  old.context = context_here();
 }
 
 /// Kernel, scheduler, launcher and shell all report the same kill. This finds the latest incident nearby that may be
@@ -314,6 +327,7 @@ void ResultBuilder::add_incident(Oom oom) {
   incident.oom = std::move(oom);
   incident.evidence = here_.evidence();
   if (here_.cited().span != incident.evidence.span) incident.in_use = here_.cited();
+  incident.context = context_here();
   incident.origin = here_.origin();
   if (incident.oom.kind == OomKind::device && incident.origin.pid && !incident.oom.frames.empty())
     if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;

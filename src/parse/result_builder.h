@@ -66,6 +66,8 @@ class ResultBuilder : public EventSink {
   std::optional<Line> find_work_since(std::size_t index, const Oom& now) const;
   /// Adds another report to its incident.
   void merge_report(std::size_t index, const Oom& now);
+  /// The lines of the stream around the current one.
+  std::vector<Evidence> context_here() const;
   /// Merges a report of a killed process into its incident. False if there is none.
   bool merge_kill_report(const Oom& now);
   /// True if the kernel killed the victims of `old` and `now` in one go.

@@ -34,6 +34,7 @@ void set_source(ScanResult& file, int source) {
   for (Incident& incident : file.incidents) {
     set_number(incident.evidence);
     set_order(incident.when);
+    for (Evidence& e : incident.context) set_number(e);
     for (Evidence& e : incident.occurrences) set_number(e);
     set_if_known(incident.handled_by);
     set_if_known(incident.in_use);

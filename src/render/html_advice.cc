@@ -21,11 +21,14 @@ void add_all_clear(Document& page, const Report& report) {
   page.add("<p class=\"outcome\">{}</p>\n<h1>Nothing in {} says that memory ran out</h1>\n",
            outcome_words(Outcome::no_oom), lines);
   const auto series = sort_series(report);
-  if (const std::string growing = growing_series_words(report); !growing.empty())
+  const std::string growing = growing_series_words(report);
+  if (!growing.empty())
     page.add("<p>But {}.</p>\n", html_inline(growing));
   else if (!series.empty() && !is_single(*series.front()))
     page.add("<p>{}: {}.</p>\n", html_inline(capitalised(series_title(report, *series.front()))),
              html_inline(trend_words(*series.front())));
+  if (const std::string headroom = headroom_words(report); growing.empty() && !headroom.empty())
+    page.add("<p>{}</p>\n", html_inline(headroom));
   page.add("<p class=\"muted\">Looked for {}.</p>\n", html_inline(performed_checks_words(report)));
 }
 

@@ -25,6 +25,7 @@ constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
 
 // In px of the static picture. page.js reads the margins and the heights of labels from data-… attributes.
 constexpr double width = 760, height = 460, min_margin = 46, margin_top = 36, margin_bottom = 44;
+constexpr double clock_row = 16;  ///< more below the chart where ticks have a second row, the clock
 constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
 constexpr int max_label = 14;  ///< columns
 
@@ -40,11 +41,14 @@ struct EndLabel {
   double height() const { return label_gap + (second.empty() ? line_height : 2 * line_height); }
 };
 
+double bottom_margin(const Plot& plot) { return margin_bottom + (plot.clock.empty() ? 0 : clock_row); }
+
 /// Maps values to positions in the picture.
 struct ChartFrame {
   const Plot& plot;
   double left, right;
-  static constexpr double top = margin_top, bottom = height - margin_bottom;
+  double bottom = height - bottom_margin(plot);
+  static constexpr double top = margin_top;
 
   double x(double value) const { return left + (value - plot.left) / (plot.right - plot.left) * (right - left); }
   double y(double value) const { return bottom - (value - plot.bottom) / (plot.top - plot.bottom) * (bottom - top); }
@@ -143,9 +147,12 @@ void add_ticks(Document& out, const ChartFrame& at) {
   for (const double tick : at.plot.y_ticks)
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}" stroke="{}"/>{})", at.left, at.y(tick), at.right, pale,
             svg_text(at.left - 8, at.y(tick) + 4, tick_text(tick), Anchor::end));
-  for (const double tick : at.plot.x_ticks)
+  for (const double tick : at.plot.x_ticks) {
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/>{})", at.x(tick), at.bottom, pale,
             svg_text(at.x(tick), at.bottom + 18, tick_text(tick), Anchor::middle));
+    if (const std::string clock = clock_text(at.plot, tick); !clock.empty())
+      out.add("{}", svg_text(at.x(tick), at.bottom + 18 + clock_row, clock, Anchor::middle));
+  }
   out.add("</g>");
 }
 
@@ -296,6 +303,13 @@ std::string stroked(const std::string& path, int index) {
                      colour(index), constant_width);
 }
 
+/// The dated values for page.js: x and seconds, in pairs.
+std::string clock_data(const Plot& plot) {
+  Document pairs;
+  for (const ReportPoint& p : plot.clock) pairs.add("{}{:.10g} {:.0f}", &p == &plot.clock.front() ? "" : ",", p.x, p.y);
+  return plot.clock.empty() ? "" : fmt::format(R"( data-clock="{}")", pairs.take());
+}
+
 }  // namespace
 
 std::string_view colour(int index) { return palette[static_cast<std::size_t>(index) % palette.size()]; }
@@ -316,8 +330,8 @@ std::string svg_chart(const Plot& plot) {
   out.add(R"(data-left="{:.10g}" data-right="{:.10g}" data-bottom="{:.7g}" data-top="{:.7g}" )", plot.left, plot.right,
           plot.bottom, plot.top);
   out.add(R"(data-unit="{}" data-x-unit="{}" data-margins="{:.0f} {:.0f} {:.0f} {:.0f}"{}>)", plot.unit,
-          html_inline(plot.x_unit), margin_top, margin_right, margin_bottom, min_margin,
-          plot.capacity ? fmt::format(R"( data-capacity="{:.7g}")", *plot.capacity) : "");
+          html_inline(plot.x_unit), margin_top, margin_right, bottom_margin(plot), min_margin,
+          (plot.capacity ? fmt::format(R"( data-capacity="{:.7g}")", *plot.capacity) : "") + clock_data(plot));
   add_ticks(out, at);
   const std::string from_zero = plot.bottom > 0 ? "; the axis does not begin at 0" : "";
   out.add("{}{}", svg_text(0, 14, plot.y_name + from_zero, Anchor::start, R"(class="title y-title")"),

@@ -26,26 +26,33 @@ bool is_in(const std::vector<const Location*>& all, const Location& at) {
 bool is_before(const Location& a, const Location& b) { return a.path != b.path ? a.path < b.path : a.line < b.line; }
 
 constexpr std::size_t max_shown_failures = 8;
+constexpr int min_mark_width = 16;  ///< columns
 
-/// The cited line, cut around the important part. Carets appear under it if the window is wide enough.
+/// The cited line between its neighbours, with carets under the important part. Long lines scroll.
 void add_excerpt(Document& page, const Content& content, const ReportIncident& of) {
-  constexpr int max_width = 112;
   if (of.location.excerpt.empty()) return;
-  const std::string gutter = fmt::format("{} │ ", of.location.line);
-  const MarkedLine line = mark_line(of, max_width);
-  page.add("<pre class=\"excerpt\"{}><span class=\"place\">{}</span>{}{}{}\n", content.citations.anchor(of.location),
-           gutter, html_inline(line.before), line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>",
-           html_inline(line.after));
+  std::int64_t last = of.location.line;
+  for (const Location& near : of.context) last = std::max(last, near.line);
+  const int digits = static_cast<int>(std::to_string(last).size());
+  const auto add_context = [&](bool before) {
+    for (const Location& near : of.context)
+      if ((near.line < of.location.line) == before)
+        page.add("<span class=\"near\"><span class=\"place\">{:>{}} │ </span>{}\n</span>", near.line, digits,
+                 html_inline(plain_line(near.excerpt)));
+  };
+  const MarkedLine line = mark_line(of, static_cast<int>(4 * of.location.excerpt.size()) + min_mark_width);
+  page.add("<pre class=\"excerpt\" tabindex=\"0\"{}>", content.citations.anchor(of.location));
+  add_context(true);
+  page.add("<span class=\"place\">{:>{}} │ </span>{}{}{}\n", of.location.line, digits, html_inline(line.before),
+           line.mark.empty() ? "" : "<mark>" + html_inline(line.mark) + "</mark>", html_inline(line.after));
   if (!line.mark.empty()) {
-    const auto blanks = [](int count) { return std::string(static_cast<std::size_t>(std::max(count, 0)), ' '); };
-    page.add("<span class=\"carets\"><span class=\"place\">{}│ </span>{}<b>{}{}</b>\n</span>",
-             blanks(count_columns(gutter) - 2), blanks(count_columns(line.before)),
-             std::string(static_cast<std::size_t>(count_columns(line.mark)), '^'), mark_label(line, of));
+    const auto blanks = [](int count) { return std::string(static_cast<std::size_t>(count), ' '); };
+    page.add("<span class=\"carets\"><span class=\"place\">{} │ </span>{}<b>{}{}</b>\n</span>", blanks(digits),
+             blanks(count_columns(line.before)), std::string(static_cast<std::size_t>(count_columns(line.mark)), '^'),
+             mark_label(line, of));
   }
+  add_context(false);
   page.add("</pre>\n");
-  const std::string whole = plain_line(of.location.excerpt);
-  if (count_columns(whole) > max_width)
-    page.add("<details><summary>The whole line</summary><pre>{}</pre></details>\n", html_inline(whole));
 }
 
 void add_failure(Document& page, const Content& content, const ReportIncident& of) {
@@ -100,13 +107,11 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
 }
 
 void add_cited_lines(Document& page, const Content& content) {
-  constexpr int max_width = 220;
   if (content.citations.lines().empty()) return;
-  page.add("<h3>Cited lines</h3>\n<div class=\"lines\">\n");
+  page.add("<h3>Cited lines</h3>\n<div class=\"lines\" tabindex=\"0\">\n");
   for (const Location* at : content.citations.lines())
     page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
-             html_inline(short_locations(content.report, {*at}, 1)),
-             html_inline(clip_end(plain_line(at->excerpt), max_width)));
+             html_inline(short_locations(content.report, {*at}, 1)), html_inline(plain_line(at->excerpt)));
   page.add("</div>\n");
 }
 

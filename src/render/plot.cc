@@ -26,6 +26,7 @@ constexpr std::size_t max_faint_points = 80;
 constexpr std::size_t max_points = 4000;  ///< 1,000 columns, each with its first, smallest, largest and last value
 constexpr std::size_t max_marks = 8;
 constexpr std::size_t max_bands = 200;  // 80 evaluations and the stages around them
+constexpr std::size_t day_length = 10;  ///< of "2026-03-14 14:05:09"
 constexpr double far_capacity = 2.5;    ///< times the largest value; a capacity above it would flatten the lines
 constexpr double headroom = 1.06;       ///< of the value axis above the highest drawn value
 constexpr double covered_share = 0.02;  ///< share of the value axis; a fit this close to the values is hidden
@@ -145,6 +146,12 @@ class Drawing {
     plot_.x_name = plot_.x_unit == "second"  ? "time (s)"
                    : plot_.x_unit == "value" ? "values in log order"
                                              : plot_.x_unit;
+    if (by_order_ || main_.clock.size() < 2) return;
+    plot_.clock = main_.clock;
+    const std::string first = time_text(plot_.clock.front().y), last = time_text(plot_.clock.back().y);
+    plot_.x_name += first.substr(0, day_length) == last.substr(0, day_length)
+                        ? "; clock time on " + first.substr(0, day_length)
+                        : "; clock time";
   }
 
   Plot plot() {
@@ -375,6 +382,21 @@ int find_colour(const std::vector<Plot>& plots, const ReportSeries& of) {
     for (const PlotLine& line : plot.lines)
       if (line.series == of.id) return line.colour;
   return usual_colour(of);
+}
+
+std::string clock_text(const Plot& plot, double x) {
+  constexpr double short_span = 600, day = 86400;  // seconds
+  const auto& clock = plot.clock;
+  const auto next = std::find_if(clock.begin(), clock.end(), [&](const ReportPoint& p) { return p.x >= x; });
+  if (next == clock.end() || (next == clock.begin() && next->x > x)) return "";
+  const auto before = next == clock.begin() ? next : std::prev(next);
+  const double share = next->x > before->x ? (x - before->x) / (next->x - before->x) : 0;
+  const std::string text = time_text(before->y + share * (next->y - before->y));  // "2026-03-14 14:05:09"
+  const double span = clock.back().y - clock.front().y;
+  constexpr std::size_t seconds = 3, year = 5;
+  if (span < short_span) return text.substr(day_length + 1);
+  const std::string minutes = text.substr(0, text.size() - seconds);
+  return minutes.substr(span < day ? day_length + 1 : year);
 }
 
 // One plot per kind of memory and unit of x. Series that may belong to the failure come first.

@@ -52,7 +52,8 @@ struct Plot {
   double left = 0, right = 1;  ///< range of x
   double bottom = 0, top = 1;  ///< range of the values, in `unit`
   std::vector<double> x_ticks, y_ticks;
-  std::vector<PlotLine> lines;  ///< in drawing order: faint ones first, the main one last
+  std::vector<ReportPoint> clock;  ///< x and seconds since 1970, both increasing; empty if the log has no dates
+  std::vector<PlotLine> lines;     ///< in drawing order: faint ones first, the main one last
   /// Pieces of the main line's fit, without the parts that its values cover.
   std::vector<std::vector<ReportCurvePoint>> fit;
   std::optional<double> capacity;
@@ -67,6 +68,10 @@ struct Plot {
 /// One plot per kind of memory (GPU, host, share of the GPU) with at least three values at different x. The plot of the
 /// series that the diagnosis is about comes first.
 std::vector<Plot> make_plots(const Report& report);
+
+/// The clock at `x`, between the dated values: "14:05"; with seconds or with the day, as the range of x needs. ""
+/// outside.
+std::string clock_text(const Plot& plot, double x);
 
 /// The colour index of a series in these plots. Tensors and cache have the same colour in every plot.
 int find_colour(const std::vector<Plot>& plots, const ReportSeries& of);

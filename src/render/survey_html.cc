@@ -99,11 +99,17 @@ void add_week_table(Document& page, const Survey& survey) {
   page.add("</section>\n");
 }
 
+/// The log, with a link to the report that was written next to it.
+std::string path_cell(const SurveyJob& job) {
+  const std::string path = html_inline(job.path);
+  return job.report.empty() ? path : fmt::format("<a href=\"{}\">{}</a>", html_inline(percent_encoded(job.report)), path);
+}
+
 void add_job_row(Document& page, const SurveyJob& job) {
   const std::string cause = job.cause.empty() ? "" : short_cause_words(job);
   page.add("<tr><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>",
            job.failed_at ? html_inline(time_text(*job.failed_at)) : "",
-           job.job.empty() ? "" : html_inline(job.job) + "<br>", html_inline(job.path), html_inline(job.user),
+           job.job.empty() ? "" : html_inline(job.job) + "<br>", path_cell(job), html_inline(job.user),
            html_inline(job.program), html_inline(gpu_words(job)), html_inline(outcome_words(job.outcome)),
            html_inline(cause));
   page.add("<td class=\"n\">{}</td>", job.step ? std::to_string(*job.step) : "");

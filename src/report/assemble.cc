@@ -174,6 +174,7 @@ class Assembler {
     r.message_format = oom.message_format;
     r.accelerator = accelerator_of(oom);
     r.location = location(in.evidence);
+    for (const Evidence& e : in.context) r.context.push_back(location(e));
     for (const Evidence& e : in.occurrences) r.occurrences.push_back(location(e));
     r.more_occurrences = in.more_occurrences;
     r.handled = in.handled;
@@ -214,6 +215,21 @@ class Assembler {
       r.account = std::move(a);
     }
     return r;
+  }
+
+  /// Pairs of step and date. Empty if a value has no date: a clock that begins anew each day does not show which day.
+  static std::vector<ReportPoint> clock(const Series& s) {
+    constexpr std::size_t max_points = 48;  // of a chart; in between the time is interpolated
+    std::vector<ReportPoint> dated;
+    for (const Bucket& bucket : s.buckets()) {
+      if (bucket.t < first_dated_time || time_text(bucket.t).empty()) return {};
+      if (dated.empty() || (bucket.x > dated.back().x && bucket.t > dated.back().y))
+        dated.push_back({bucket.x, bucket.t});
+    }
+    std::vector<ReportPoint> out;
+    for (std::size_t i = 0; i < std::min(dated.size(), max_points); ++i)
+      out.push_back(dated.size() <= max_points ? dated[i] : dated[i * (dated.size() - 1) / (max_points - 1)]);
+    return out;
   }
 
   /// The first, last, smallest and largest value of each run of buckets, because a drawing of this width shows exactly
@@ -319,6 +335,7 @@ class Assembler {
     if (!t.leak)
       if (const auto level = steady_level(s)) r.steady = ReportLevel{level->value, level->low, level->high, level->n};
     r.points = thinned(s);
+    r.clock = clock(s);
     r.first = location(s.first_evidence);
     r.last = location(s.last_evidence);
     const auto estimate = [](const Estimate& e) { return ReportEstimate{e.value, e.low, e.high}; };

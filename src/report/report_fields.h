@@ -122,7 +122,7 @@ void fields(auto& field, Is<ReportIncident> auto& of) {
         {.optional = true,
          .values = {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                     "generation", "checkpoint_save", "checkpoint_load", "data_loading"}});
-  field.words_only(of.time, of.run_step, of.moment, of.numbers, of.accelerator);
+  field.words_only(of.context, of.time, of.run_step, of.moment, of.numbers, of.accelerator);
   field("requested_bytes", of.requested_bytes, in_bytes);
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("free_bytes", of.free_bytes, in_bytes);
@@ -248,7 +248,7 @@ void fields(auto& field, Is<ReportSeries> auto& of) {
   field("n", of.n, {.description = "values that the log prints, before any thinning", .minimum = 0});
   field("first_step", of.first_step, as_step);
   field("last_step", of.last_step, as_step);
-  field.words_only(of.start_time);
+  field.words_only(of.start_time, of.clock);
   field("first_value", of.first_value, as_value);
   field("last_value", of.last_value, as_value);
   field("max_value", of.max_value, as_value);

@@ -37,6 +37,17 @@ std::string since_words(const ReportSeries& of) {
   return start ? fmt::format(" since {} {}", of.x_unit, step_text(*start)) : "";
 }
 
+// Of the batch that fits: a reserve for the rounding of the allocator, fragments and longer samples, and the CUDA
+// context and kernels, which no counter of tensors has.
+constexpr double batch_margin = 0.05, beside_tensors = 1.2 * static_cast<double>(GiB);
+
+bool counts_tensors(const ReportSeries& of) { return of.metric == "max_allocated"; }
+
+/// Peaks of the steps. A gauge of tensors between the steps is lower.
+bool is_peak_of_gpu(const ReportSeries& of) {
+  return counts_tensors(of) || of.metric == "max_reserved" || of.metric == "reserved" || of.metric == "used";
+}
+
 }  // namespace
 
 bool measures_free_memory(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
@@ -51,7 +62,7 @@ std::string series_title(const Report& report, const ReportSeries& of) {
                                        [&](const ReportSeries& other) { return series_name(other) == title; });
   if (of.metric == "memory" && !of.label.empty())
     title = of.label + title.substr(std::string("memory").size());
-  else if (same_name > 1 && !of.label.empty())
+  else if (same_name > 1 && !of.label.empty() && of.label != title)
     title += ", " + of.label;
   const bool in_other_runs =
       of.run && std::any_of(report.series.begin(), report.series.end(), [&](const ReportSeries& other) {
@@ -108,6 +119,28 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
   return fmt::format("{} was {:.0f}% full at its peak{}{}: {} {}", what, full,
                      of.metric == "reserved" ? " (reserved)" : "", when.empty() ? "" : ", " + when, left,
                      host ? "not in use" : "free");
+}
+
+std::string headroom_words(const Report& report) {
+  const ReportSeries* fullest = nullptr;
+  for (const ReportSeries& of : report.series)
+    if (const auto share = peak_share(of); share && of.trend.capacity_bytes && is_peak_of_gpu(of))
+      if (fullest == nullptr || *share > *peak_share(*fullest)) fullest = &of;
+  if (fullest == nullptr) return "";
+  const double capacity = static_cast<double>(*fullest->trend.capacity_bytes), peak = fullest->max_value;
+  std::string text =
+      fmt::format("Peak {} of {} ({}), {} free", value_text(*fullest, peak), bytes_text(*fullest->trend.capacity_bytes),
+                  percent_text(peak / capacity), value_text(*fullest, capacity - peak));
+  const auto batch = std::find_if(report.settings.begin(), report.settings.end(),
+                                  [](const ReportSetting& setting) { return setting.name == "batch_size"; });
+  if (batch == report.settings.end() || report.verdict.outcome != Outcome::no_oom) return text + ".";
+  // Weights and states do not grow with the batch. So the peak grows less than in proportion to it.
+  const double now = std::strtod(batch->value.c_str(), nullptr);
+  const double usable = (1 - batch_margin) * capacity - (counts_tensors(*fullest) ? beside_tensors : 0);
+  const double fits = peak > 0 ? std::floor(now * usable / peak) : 0;
+  if (!(now >= 1) || fits <= now) return text + ".";
+  return text + fmt::format(". A batch of at least {} fits (now {}), with samples of the same size.",
+                            count_text(whole_number(fits)), count_text(whole_number(now)));
 }
 
 std::string trend_words(const ReportSeries& of) {
@@ -218,7 +251,7 @@ std::string ranks_summary(const Report& report) {
   if (peaks.size() < 2) return text;
   const auto middle = peaks.begin() + static_cast<std::ptrdiff_t>(peaks.size() / 2);
   std::nth_element(peaks.begin(), middle, peaks.end());
-  return text + fmt::format("; at most {} in the usual one", bytes_text(whole_number(*middle)));
+  return text + fmt::format("; a typical rank peaks at {}", bytes_text(whole_number(*middle)));
 }
 
 }  // namespace oomdoctor

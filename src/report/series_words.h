@@ -21,6 +21,9 @@ std::string series_title(const Report& report, const ReportSeries& of);
 std::string range_words(const ReportSeries& of);
 /// The share of the memory that the values reach at most; nullopt if its size is unknown.
 std::optional<double> peak_share(const ReportSeries& of);
+/// Of the GPU that was fullest, for example "Peak 18.9 GiB of 23.6 GiB (80%), 4.71 GiB free. A batch of at least 19
+/// fits (now 16), with samples of the same size."; "" if the log does not show peak and capacity.
+std::string headroom_words(const Report& report);
 /// At this share of its memory, a device has hardly any room left: a longer batch or a second process ends the run.
 inline constexpr double nearly_full = 0.9;
 /// For example "GPU 3 was 97% full at its peak (2025-02-04 10:50:31): 566.00 MiB of 24.00 GiB free". `time` is that of
@@ -52,7 +55,7 @@ inline constexpr std::size_t min_ranks_for_summary = 3;  ///< reports with fewer
 /// All ranks: that of the verdict first, then the failed ones, then the growing ones, then by maximum. Points into the
 /// report.
 std::vector<const ReportRank*> sort_ranks(const Report& report);
-/// For example "5,000 ranks, 126 of them out of memory; at most 29.32 GiB in the usual one".
+/// For example "5,000 ranks, 126 of them out of memory; a typical rank peaks at 29.3 GiB".
 std::string ranks_summary(const Report& report);
 
 }  // namespace oomdoctor

@@ -57,6 +57,7 @@ void fields(auto& field, Is<SurveyJob> auto& of) {
         {.description = "checkpoint: the last one that the run saved; start: the first date of the run",
          .null_if_empty = true});
   field("headline", of.headline);
+  field.words_only(of.report);
 }
 
 void fields(auto& field, Is<SurveySums> auto& of) {

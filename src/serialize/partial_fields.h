@@ -106,6 +106,7 @@ void fields(auto& field, Is<Incident> auto& of) {
   field("oom", of.oom);
   field("at", of.evidence);
   field("in_use", of.in_use);
+  field("context", of.context, {.max_items = 2 * ScanLimits::context});
   field("where", of.origin);
   field("when", of.when);
   field("occurrences", of.occurrences, {.max_items = ScanLimits::occurrences});

@@ -172,6 +172,23 @@ class Contents(InABrowser):
         self.assertEqual(broken, [])
         self.assertIn("allocated", page.evaluate("document.querySelector('#line-1-156').textContent"))
 
+    def test_a_failure_stands_between_its_neighbours_and_long_lines_scroll(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **PHONE)
+        lines = (STORIES / "leak.log").read_text().split("\n")
+        shown = page.evaluate("[...document.querySelectorAll('.excerpt')].map(e => e.innerText)")[0]
+        for number in (183, 184, 185, 186):
+            self.assertIn(f"{number} │ {lines[number - 1]}".rstrip(), shown)
+        self.assertTrue(page.evaluate("(e => e.scrollWidth > e.clientWidth && document.documentElement.scrollWidth <= innerWidth)"
+                                      "(document.querySelector('.excerpt'))"))
+
+    def test_dated_logs_have_a_clock_below_the_chart(self):
+        page = self.open(self.report_on(four_gpus()), **WIDE)
+        clock = page.evaluate("[...document.querySelectorAll('.ticks text')].map(t => t.textContent).filter(t => t.includes(':'))")
+        self.assertIn("12:05:00", clock)
+        self.assertIn("clock time on 2025-02-01", page.evaluate("document.querySelector('.x-title').textContent"))
+        page = self.open(self.report_on(f"step {i} allocated {9 + (i > 2)}.00 GiB\n" for i in range(60)), **WIDE)
+        self.assertNotIn("clock", page.evaluate("document.querySelector('.plot').textContent"))
+
     def test_few_fixes_are_open_and_one_button_opens_all(self):
         page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
         state = "[...document.querySelectorAll('.fixes details')].map(d => d.open)"
@@ -194,6 +211,16 @@ class Contents(InABrowser):
         self.assertEqual(page.evaluate("document.querySelector('.outcome').textContent"), "NO SIGN OF MEMORY FAILURE")
         self.assertEqual(page.evaluate("document.querySelectorAll('.chart').length"), 1)
         self.assert_quiet(page)
+
+    def test_a_healthy_page_says_what_batch_would_fit(self):
+        log = ["per_device_train_batch_size=8\n"] + [f"step {i} max reserved {9 + (i > 2)}.00 GiB\n" for i in range(60)]
+        path = self.folder / "page.html"
+        (self.folder / "fine.log").write_text("".join(log))
+        subprocess.run([BINARY, "analyze", "--capacity", "40GiB", "--output", f"html={path}", self.folder / "fine.log"],
+                       check=True, capture_output=True)
+        text = self.open(path).evaluate("document.querySelector('#verdict').textContent")
+        self.assertIn("Peak 10.00 GiB of 40.00 GiB (25%), 30.00 GiB free.", text)
+        self.assertIn("A batch of at least 30 fits (now 8)", text)
 
     def test_an_empty_log_has_a_page_too(self):
         page = self.open(self.report_on(["\n"]))
@@ -347,7 +374,7 @@ class WithoutHelp(InABrowser):
         still, live = (self.open(path, scripts=scripts, **WIDE) for scripts in (False, True))
         self.assertEqual(still.evaluate(parts), live.evaluate(parts))
         self.assertEqual(still.evaluate(words), live.evaluate(words))
-        for text in ("GPU memory (GiB)", "step", "allocated", "capacity", "requested"):
+        for text in ("GPU memory (GiB)", "step; clock time on 2025-03-04", "allocated", "capacity", "requested"):
             self.assertIn(text, still.evaluate(words))
 
     def test_under_the_policy_of_jenkins_attributes_carry_the_chart(self):

@@ -98,6 +98,22 @@ TEST_CASE("common words of all lines label the axis, the others label the lines"
   CHECK(plot.lines[0].label == "allocated");
 }
 
+TEST_CASE("the clock is read between the dated values, with seconds or days where the range needs them", "[plot]") {
+  Plot plot;
+  CHECK(clock_text(plot, 5).empty());
+  plot.clock = {{10, 1741080730}, {20, 1741080760}, {30, 1741081000}};  // 2025-03-04 09:32:10, 40, 09:36:40
+  CHECK(clock_text(plot, 10) == "09:32:10");
+  CHECK(clock_text(plot, 15) == "09:32:25");
+  CHECK(clock_text(plot, 25) == "09:34:40");
+  CHECK(clock_text(plot, 30) == "09:36:40");
+  CHECK(clock_text(plot, 9).empty());
+  CHECK(clock_text(plot, 31).empty());
+  plot.clock.back().y += 3600;
+  CHECK(clock_text(plot, 10) == "09:32");
+  plot.clock.back().y += 86400;
+  CHECK(clock_text(plot, 10) == "03-04 09:32");
+}
+
 TEST_CASE("a capacity or forecast far beyond the values is left to the text", "[plot]") {
   const Plot plot = make_plots(samples::at_risk()).front();
   CHECK_FALSE(plot.capacity);  // 79 GiB would flatten the line

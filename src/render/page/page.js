@@ -119,6 +119,7 @@
       this.wholeSteps = data.xUnit !== "second";
       this.capacity = +data.capacity || 0;  // in the unit of the values; 0 if it is unknown
       this.asShare = false;                 // values as % of the capacity
+      this.clock = data.clock ? data.clock.split(",").map((pair) => pair.split(" ").map(Number)) : [];
       this.lines = [...this.plot.querySelectorAll(".line")].map((path) => ({
         ...path.dataset,
         path,
@@ -244,6 +245,21 @@
       return this.box.top + (top - value) / (top - bottom) * this.box.height;
     }
 
+    // "14:05" between the dated values, "" outside. As clock_text() in plot.cc.
+    clockAt(x, span) {
+      const next = this.clock.findIndex(([at]) => at >= x);
+      if (next < 0 || (next === 0 && this.clock[0][0] > x)) return "";
+      const [[x0, t0], [x1, t1]] = [this.clock[Math.max(next - 1, 0)], this.clock[next]];
+      const text = new Date(1000 * (x1 > x0 ? t0 + (t1 - t0) * (x - x0) / (x1 - x0) : t1)).toISOString();
+      return span < 600 ? text.slice(11, 19) : span < 86400 ? text.slice(11, 16) : text.slice(5, 16).replace("T", " ");
+    }
+
+    // Seconds that the window covers, of those with a date.
+    seconds() {
+      const { left, right } = this.window, seen = this.clock.filter(([x]) => x >= left && x <= right);
+      return seen.length > 1 ? seen.at(-1)[1] - seen[0][1] : 0;
+    }
+
     valueAt(x) {
       const { left, right } = this.window;
       return left + (x - this.box.left) / this.box.width * (right - left);
@@ -289,15 +305,17 @@
     }
 
     drawTicks(rows, unit) {
+      const span = this.seconds();
       const { left, top, width, height } = this.box, end = left + width, low = top + height, parts = [];
       for (const row of rows)
         parts.push(svg("path", { class: "grid", d: `M${left} ${this.y(row)}H${end}` }),
                    svg("text", { x: left - 8, y: this.y(row) + 4, "text-anchor": "end" }, number(row / unit)));
       for (const step of ticks(this.window.left, this.window.right, Math.max(2, width / 80), this.wholeSteps ? 1 : 0))
         parts.push(svg("path", { class: "grid", d: `M${this.x(step)} ${low}v5` }),
-                   svg("text", { x: this.x(step), y: low + 18, "text-anchor": "middle" }, number(step)));
+                   ...[number(step), this.clockAt(step, span)].filter((text) => text !== "").map((text, row) =>
+                     svg("text", { x: this.x(step), y: low + 18 + 16 * row, "text-anchor": "middle" }, text)));
       this.plot.querySelector(".ticks").replaceChildren(...parts);
-      setAll(this.plot.querySelector(".x-title"), { x: end, y: low + 38 });
+      setAll(this.plot.querySelector(".x-title"), { x: end, y: low + this.margins[2] - 6 });
     }
 
     // Names of stages and marks, where they are in sight and have room.
@@ -413,7 +431,8 @@
     point(x, y) {
       const main = (this.shownLines().at(-1) ?? this.lines.at(-1)).points;
       const step = this.here = main[nearest(main, this.valueAt(x))][0];
-      const rows = [this.tipRow(`${this.plot.dataset.xUnit} ${number(step)}`)];
+      const clock = this.clockAt(step, 0);
+      const rows = [this.tipRow(`${this.plot.dataset.xUnit} ${number(step)}${clock && `, ${clock}`}`)];
       for (const line of this.shownLines().reverse()) rows.push(this.tipRow(this.valueText(line, step), line.colour));
       for (const failure of this.failures)
         if (Math.abs(this.x(failure.x) - x) < 8) rows.push(this.tipRow(`OOM (${failure.place})`));
