@@ -58,7 +58,7 @@ const std::vector<OptionGroup>& common_groups() {
         {"trace", 0, "", "print every known fact with its value and lines; for explain: the rule itself"},
         {"color", 0, "WHEN", "auto (default; respects NO_COLOR), always, never", {"auto", "always", "never"}},
         {"width", 0, "N", "columns of the report (default: terminal width)"},
-        {"quiet", 'q', "", "print only the verdict"},
+        {"quiet", 'q', "", "print the verdict in one line"},
         {"verbose", 'v', "", "add the evidence and all fixes to the terminal report"},
         {"help", 'h', "", "print this help"}}},
   };

@@ -187,7 +187,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
 std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   switch (verdict.doubt) {
     case GrowthDoubt::undecided:
-      return "; too little evidence to exclude growth";
+      return "; too few values to rule out slow growth";
     case GrowthDoubt::small:
       return fmt::format("; growth of {} is too small to matter", size(measure_rise(*verdict.growing, fitted).value));
     case GrowthDoubt::noise:

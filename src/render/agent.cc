@@ -192,7 +192,8 @@ void add_edits(AgentText& out, const Report& report) {
 
 void add_remarks(AgentText& out, const Report& report) {
   for (const HeldBack* advice : first_of(report.held_back, max_held_back))
-    out.add(fmt::format("Won't help: {}: {}", agent_sentence(advice->title), agent_sentence(advice->because)));
+    out.add(
+        fmt::format("Won't help: {}. {}", agent_sentence(advice->title), capitalised(agent_sentence(advice->because))));
   for (const Question* question : first_of(report.questions, max_questions))
     out.add(fmt::format("To narrow it down: {}{}", agent_sentence(question->text),
                         question->command.empty() ? "" : ": " + agent_sentence(question->command)));

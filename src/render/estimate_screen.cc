@@ -173,9 +173,9 @@ void add_verdict(Page& page, const MemoryEstimate& estimate) {
   if (!estimate.capacity) return add_need(page, estimate);
   const std::string_view incomplete = estimate.budget.missing.empty() ? "" : ", without what was not counted";
   const std::string card = bytes_text(*estimate.capacity);
-  page.text("", fmt::format("{}  {} of {}, {} of them to be kept free{}{}",
-                            outcome_words(page, judge_outcome(estimate)), size_words(estimate.budget.total), card,
-                            bytes_text(compute_margin(*estimate.capacity)), incomplete, batch_words(estimate)));
+  page.text("", fmt::format("{}  {} of {}, keeping {} in reserve{}{}", outcome_words(page, judge_outcome(estimate)),
+                            size_words(estimate.budget.total), card, bytes_text(compute_margin(*estimate.capacity)),
+                            incomplete, batch_words(estimate)));
   if (!estimate.plan) return;
   if (estimate.plan->fits)
     page.text("  with the changes above  ",

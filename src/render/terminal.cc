@@ -191,8 +191,19 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
     page.text(" Run again: ", plain_line(again) + ".");
 }
 
+std::string verdict_line(const Page& page, const Report& report) {
+  std::string words = first_words(report);
+  if (words.empty()) words = report.verdict.headline;
+  if (is_all_clear(report)) {
+    const std::string growing = growing_series_words(report);
+    words = "in " + read_words(report) + (growing.empty() ? "" : ", but memory grows: " + growing);
+  }
+  return paint_outcome(page, report.verdict.outcome) + "  " + page.paint.bold(plain_line(words));
+}
+
 void add_held_back(Page& page, const HeldBack& advice) {
-  page.text("Won't help: ", page.paint.bold(plain_line(advice.title)) + ": " + plain_line(advice.because), 2);
+  page.text("Won't help: ", page.paint.bold(plain_line(advice.title)) + ". " + capitalised(plain_line(advice.because)),
+            2);
 }
 
 void add_lost(Page& page, const Report& report, std::size_t max_lost) {
@@ -263,12 +274,14 @@ std::vector<std::string> rule(const Report& report, const RenderOptions& view, i
 
 std::string terminal_text(const Report& report, const RenderOptions& view) {
   Page page(std::max(view.width, min_width), Paint{view.color, view.ascii});
-  if (!view.quiet) {
-    const bool verbose = view.verbose || !report.trace.empty() || report.why_not;
-    verbose ? terminal::add_evidence(page, report) : terminal::add_brief(page, report);
-    if (!page.empty() && !(report.incidents.empty() && report.fixes.empty() && !verbose))
-      for (const std::string& row : rule(report, view, page.width())) page.line(page.paint.dim(row));
+  if (view.quiet) {
+    page.line(terminal::verdict_line(page, report));
+    return page.str();
   }
+  const bool verbose = view.verbose || !report.trace.empty() || report.why_not;
+  verbose ? terminal::add_evidence(page, report) : terminal::add_brief(page, report);
+  if (!page.empty() && !(report.incidents.empty() && report.fixes.empty() && !verbose))
+    for (const std::string& row : rule(report, view, page.width())) page.line(page.paint.dim(row));
   terminal::add_verdict(page, report, view);
   return page.str();
 }

@@ -14,7 +14,7 @@ struct RenderOptions {
   bool color = false;
   bool ascii = false;       ///< ASCII only, because the locale is not UTF-8
   bool verbose = false;     ///< print everything
-  bool quiet = false;       ///< print only the verdict
+  bool quiet = false;       ///< print the verdict in one line
   std::string folder = {};  ///< the working directory: formats with relative paths start from it
 };
 

@@ -109,6 +109,12 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
   if (more > 0) page.text("  ", plural(more, "more failure", "more failures") + " in the Markdown and JSON reports");
 }
 
+/// For example "GPU 0 ran out of memory at step 1240, in the backward pass: memory leak (95%)".
+std::string failure_words(const Report& report, const ReportIncident& of) {
+  const std::string title = incident_title(of);
+  return plain_line(title + cause_clause(report, title));
+}
+
 void add_failures(Page& page, const Report& report) {
   const auto roots = root_incidents(report);
   if (roots.empty()) return;
@@ -116,10 +122,10 @@ void add_failures(Page& page, const Report& report) {
   const bool earlier = is_about_earlier_run(report);
   if (earlier) page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
   const std::string word = earlier ? "earlier" : main.handled ? "warning" : "error";
-  const std::string label = word + cause_label(report) + ": ", title = incident_title(main);
+  const std::string label = word + cause_label(report) + ": ";
   page.text("",
             (word == "error" ? page.paint.error(label) : page.paint.warning(label)) +
-                page.paint.bold(plain_line(title + cause_clause(report, title))),
+                page.paint.bold(failure_words(report, main)),
             2);
   page.text(page.paint.dim(" --> "), plain_line(where_words(report, main)));
   add_request(page, main);
@@ -291,6 +297,13 @@ void add_wrong_advice(Page& page, const Report& report) {
 }
 
 }  // namespace
+
+std::string first_words(const Report& report) {
+  const auto roots = root_incidents(report);
+  if (roots.empty() || is_about_earlier_run(report)) return "";
+  const ReportIncident& main = shown_incident(report, roots);
+  return fmt::format("{} ({})", failure_words(report, main), plain_line(short_location(report, main.location)));
+}
 
 void add_brief(Page& page, const Report& report) {
   if (report.inputs.size() > 1) add_inputs(page, report);

@@ -17,6 +17,8 @@ inline constexpr std::size_t all = static_cast<std::size_t>(-1);
 /// Everything above the verdict: of the short report, and of the verbose one.
 void add_brief(Page& page, const Report& report);
 void add_evidence(Page& page, const Report& report);
+/// The failure in the words of the report's first line, with its place; "" if the verdict is about something else.
+std::string first_words(const Report& report);
 
 void add_inputs(Page& page, const Report& report);
 void add_runs(Page& page, const Report& report, std::size_t max_runs);  ///< if the log contains several
@@ -29,6 +31,9 @@ void add_notes(Page& page, const Report& report,
 /// Outcome, cause and confidence; fixes with their commands; the check for the next run. Three fixes, or all with full
 /// text.
 void add_verdict(Page& page, const Report& report, const RenderOptions& view);
+
+/// The whole report in one line. A failure has the words of the report's first line.
+std::string verdict_line(const Page& page, const Report& report);
 
 /// The lines of a command to copy. They wrap only if they must; a remark moves below its command if both do not fit.
 std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent);

@@ -20,15 +20,16 @@ namespace {
 std::string cause_name(const ReportCause& cause) { return cause.title.empty() ? cause.cause : cause.title; }
 
 /// For example "2 OOMs caught (lines 4 and 6). Nothing to fix."; "An earlier run ran out of memory (line 8). Nothing to
-/// fix." if it was started again.
+/// fix." if it was started again. A run whose memory grows is not all right.
 std::string nothing_to_fix_words(const Report& report) {
   std::vector<Location> caught, fatal;
   for (const ReportIncident& incident : report.incidents)
     if (!incident.follows) (incident.handled ? caught : fatal).push_back(incident.location);
+  const std::string_view rest = growing_series_words(report).empty() ? "Nothing to fix" : "Memory grows";
   if (caught.empty() && report.more_incidents == 0)
-    return fmt::format("An earlier run ran out of memory ({}). Nothing to fix.", short_locations(report, fatal, 3));
-  return fmt::format("{} caught ({}). Nothing to fix.", plural(count_caught(report), "OOM", "OOMs"),
-                     short_locations(report, caught, 3));
+    return fmt::format("An earlier run ran out of memory ({}). {}.", short_locations(report, fatal, 3), rest);
+  return fmt::format("{} caught ({}). {}.", plural(count_caught(report), "OOM", "OOMs"),
+                     short_locations(report, caught, 3), rest);
 }
 
 std::vector<std::string> cost_parts(const ReportFix& fix) {

@@ -185,7 +185,7 @@ class Headline {
     if (failure.oom.agent == Agent::signal && failure.oom.kind == OomKind::host)
       return fmt::format("{}; {}{} ({})",
                          analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
-                                                                  : "killed; the log does not show by what",
+                                                                  : "killed; the log does not say why",
                          unclear ? "" : "most likely: ", title, file_and_line(in.location));
     return with_title(title, numbers_with_place(in));
   }

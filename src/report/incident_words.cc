@@ -64,7 +64,7 @@ constexpr std::array<Words, 9> titles_by_agent = {{
     {"kubernetes", "Kubernetes ended the container at its memory limit"},
     {"scheduler", "The scheduler ended the job at its memory limit"},
     {"daemon", "A low-memory daemon killed a process"},
-    {"signal", "A process was killed; the log does not show by what"},
+    {"signal", "A process was killed; the log does not say why"},
     {"worker", "A DataLoader worker died"},
     {"cpu_allocator", "The system refused an allocation of host RAM"},
 }};
@@ -168,7 +168,7 @@ std::string memory_name(const ReportIncident& of) {
 
 std::string incident_title(const ReportIncident& of) {
   std::string title = plain_title(of);
-  // In "A process was killed; the log does not show by what", the time belongs to the first clause.
+  // In "A process was killed; the log does not say why", the time belongs to the first clause.
   const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
   title.resize(title.size() - doubt.size());
   // An engine that has not begun to serve has no steps.

@@ -787,8 +787,16 @@ class Outputs(Case):
         self.assertFalse(colored(CLICOLOR_FORCE="1", NO_COLOR="1"))
 
     def test_quiet_is_the_verdict_alone(self):
-        quiet = self.run_here("analyze", "-q", "train.log").stdout
-        self.assertTrue(quiet.startswith("OUT OF MEMORY") and "(train.log:" in quiet and quiet.count("\n") <= 2, quiet)
+        quiet = self.run_here("analyze", "-q", "--width", "60", "train.log").stdout
+        self.assertTrue(quiet.startswith("OUT OF MEMORY") and "(train.log:" in quiet and quiet.count("\n") == 1, quiet)
+        first = self.run_here("analyze", "--width", "300", "train.log").stdout.splitlines()[0]
+        self.assertIn(first.split("]: ")[1], quiet)
+        fine = self.run_here("analyze", "-q", "fine.log").stdout
+        self.assertTrue(fine.startswith("NO SIGN OF MEMORY FAILURE  in ") and fine.count("\n") == 1, fine)
+
+    def test_a_restarted_run_whose_memory_grows_has_something_to_fix(self):
+        text = self.run_here("analyze", ROOT / "samples" / "kubernetes" / "described_last_state.log").stdout
+        self.assertIn("An earlier run ran out of memory (line 10). Memory grows.", text)
 
     def test_a_log_in_the_place_of_a_command_is_analyzed(self):
         report = self.run_here("analyze", "train.log")
@@ -980,7 +988,7 @@ class Explain(Case):
         self.assertIn("In card.log account.frag_ratio = 30% from card.log:1", self.told("account.frag_ratio", "card.log"))
 
     def test_a_cause_and_a_fix_have_their_numbers_from_a_log(self):
-        self.assertIn("for it compaction would have served", self.told("fragmentation", "card.log"))
+        self.assertIn("of cache was free", self.told("fragmentation", "card.log"))
         self.assertIn("saves 3.00 GiB to 4.80 GiB", self.told("expandable-segments", "card.log"))
         self.assertIn("This log shows nothing about it.", self.told("eight-bit-adam", "card.log"))
 
@@ -1627,6 +1635,15 @@ class Surveys(Case):
                          ("2025-03-02T13:00:00", 3600, "start"))
         self.assertEqual((lines["jobs/slurm-4711.err"]["job"], lines["jobs/slurm-4711.err"]["logs"]), ("4711", 2))
         self.assertEqual(len({tuple(line) for line in lines.values()}), 1, "every line has the same fields")
+
+    def test_the_page_links_the_reports_next_to_the_logs(self):
+        self.run_here("analyze", "jobs/1/train.log", "--output", "html=jobs/1/report.html")
+        (self.folder / "jobs" / "2" / "report.html").write_text("<html>of another program</html>")
+        (self.folder / "pages").mkdir()
+        self.survey("jobs", "--output", "html=pages/s.html", "--output", "jsonl=s.jsonl")
+        page = (self.folder / "pages" / "s.html").read_text()
+        self.assertEqual(re.findall(r'<a href="([^"]*)">([^<]*)</a>', page), [("../jobs/1/report.html", "jobs/1/train.log")])
+        self.assertNotIn("report.html", (self.folder / "s.jsonl").read_text())
 
     def test_the_totals_are_the_sums_of_the_lines(self):
         lines, totals = self.lines("jobs"), json.loads(self.survey("jobs", "--format", "json"))

@@ -295,7 +295,7 @@ TEST_CASE("growth of values printed at any time needs clear evidence", "[shapes]
   };
   CHECK(trend(SeriesKind::gauge).leak);
   CHECK_FALSE(trend(SeriesKind::sampled_gauge).leak);
-  CHECK(trend(SeriesKind::sampled_gauge).why.find("too little evidence to exclude growth") != std::string::npos);
+  CHECK(trend(SeriesKind::sampled_gauge).why.find("too few values to rule out slow growth") != std::string::npos);
 }
 
 TEST_CASE("a counter that is not a maximum is not called one", "[shapes]") {
