@@ -156,7 +156,8 @@ void BudgetMaker::add_gathered() {
   std::string words = fmt::format("{:.0f} × {:.3g} bytes × {} parameters of a layer", units, each, count_words(unit));
   if (here.embeddings > 0)
     words += fmt::format(" + {:.0f} bytes × {} of embeddings", table, count_words(here.embeddings));
-  add(in, {"gathered", "gathered layers", to_bytes(each * units * unit + table * here.embeddings), words, Moment::pass});
+  add(in,
+      {"gathered", "gathered layers", to_bytes(each * units * unit + table * here.embeddings), words, Moment::pass});
 }
 
 void BudgetMaker::add_buckets() {

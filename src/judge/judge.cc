@@ -108,7 +108,8 @@ std::vector<Question> make_questions(const RulePack& pack, const std::vector<Mis
                                     ? "The log does not show whether " + std::string(open.fact->description)
                                     : "Not in the log: " + std::string(missing_spec.description);
     const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
-    questions.push_back({std::string(missing_spec.name), missing + ", which would confirm or rule out \"" + about + "\"",
+    questions.push_back({std::string(missing_spec.name),
+                         missing + ", which would confirm or rule out \"" + about + "\"",
                          command_here(pack, open.source->how_to_get, facts)});
   }
   return questions;

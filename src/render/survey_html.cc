@@ -102,7 +102,8 @@ void add_week_table(Document& page, const Survey& survey) {
 /// The log, with a link to the report that was written next to it.
 std::string path_cell(const SurveyJob& job) {
   const std::string path = html_inline(job.path);
-  return job.report.empty() ? path : fmt::format("<a href=\"{}\">{}</a>", html_inline(percent_encoded(job.report)), path);
+  return job.report.empty() ? path
+                            : fmt::format("<a href=\"{}\">{}</a>", html_inline(percent_encoded(job.report)), path);
 }
 
 void add_job_row(Document& page, const SurveyJob& job) {
