@@ -175,7 +175,9 @@ std::optional<Account> build_account(const Incident& incident) {
     add("free", oom.free);
   } else {
     // Metal's allocator counts its heaps, with what is free in them.
-    if (oom.allocated) add(oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors", zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
+    if (oom.allocated)
+      add(oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors",
+          zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("CUDA graph pools (free blocks)", oom.private_pools);
     std::optional<Bytes> unused = oom.unallocated;
     if (!unused && oom.reserved && oom.allocated && !oom.private_pools) unused = *oom.reserved - *oom.allocated;

@@ -233,7 +233,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
       {"host.virtual_limit", truth, "a limit on virtual memory was reached: addresses, not memory in use"},
       {"host.mapping_refused", truth, "a file could not be mapped into memory"},
-      {"host.heap", text, "which heap or limit of a runtime was full: java-heap, java-direct, java-classes, javascript-heap or spark-results"},
+      {"host.heap", text,
+       "which heap or limit of a runtime was full: java-heap, java-direct, java-classes, javascript-heap or "
+       "spark-results"},
       {"host.tiny_request", truth, "some pages were refused: by a limit on mappings or addresses, not by full memory"},
       {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all memory of its parent once more"},

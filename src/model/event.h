@@ -90,9 +90,9 @@ enum class OomTrait {
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted", "fixed_pool",
-    "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum", "pinned", "prose",
-    "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit", "suspected", "tpu",
-    "vanished", "virtual_limit", "whole_node", "windows");
+    "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum",
+    "pinned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit",
+    "suspected", "tpu", "vanished", "virtual_limit", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

@@ -43,8 +43,7 @@ std::string end_words(const RunEnd& end) {
   constexpr std::array many{"disk_full", "limit", "rejected", "agent_lost", "exit", "signal", "crash"};
   const std::string_view line = end.location.excerpt;
   std::string what = end.kind == "exception" ? "" : std::string(ending_words(end.kind, line));
-  const bool has_many =
-      std::find(many.begin(), many.end(), end.kind) != many.end() || line.find("Xid (") != line.npos;
+  const bool has_many = std::find(many.begin(), many.end(), end.kind) != many.end() || line.find("Xid (") != line.npos;
   if (what.empty() || has_many) what += (what.empty() ? "" : ": ") + quoted_message(line);
   return fmt::format("{} ({})", what, file_and_line(end.location));
 }
