@@ -198,7 +198,7 @@ std::string verdict_line(const Page& page, const Report& report) {
     const std::string growing = growing_series_words(report);
     words = "in " + read_words(report) + (growing.empty() ? "" : ", but memory grows: " + growing);
   }
-  return paint_outcome(page, report.verdict.outcome) + "  " + page.paint.bold(plain_line(words));
+  return paint_outcome(page, report) + "  " + page.paint.bold(plain_line(words));
 }
 
 void add_held_back(Page& page, const HeldBack& advice) {
