@@ -18,7 +18,7 @@ class Scripts(Case):
         self.assert_reported(done)
         self.assertLess(done.stderr.index("Traceback"), done.stderr.index(REPORT))
         self.assertIn("3.00 GiB requested at ", done.stderr)
-        self.assertIn("GPU 0, 39.39 GiB: tensors 35.20 (90%)", done.stderr)
+        self.assertIn("GPU 0, 39.39 GiB: tensors 35.20 (89%)", done.stderr)
 
     def test_other_errors_and_ends_print_no_report(self):
         for line, status in (("raise ValueError('the memory of an elephant')", 1), ("raise SystemExit(3)", 3),

@@ -66,7 +66,7 @@ TEST_CASE("a verdict alone is the headline, which names the location", "[termina
   RenderOptions quiet;
   quiet.quiet = true;
   const std::string text = terminal_text(samples::fatal(), quiet);
-  CHECK(text.starts_with("OUT OF MEMORY  GPU 0 was full at step 1000"));
+  CHECK(text.starts_with("OUT OF MEMORY  GPU 0 ran out of memory at step 1000"));
   CHECK(contains(text, "(train.log:2001)"));
   CHECK_FALSE(contains(text, "1. "));
 }
