@@ -61,7 +61,10 @@ bool header(std::string_view line, Layout& layout) {
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  if (trimmed(line).starts_with('#')) return true;  // the line of units: "# Idx     MB     MB"
+  if (trimmed(line).starts_with('#')) {  // the line of units: "# Idx     MB     MB"; or the header of another table
+    Layout other;
+    return !header(line, other);
+  }
   const auto cells = split_cells(line);
   const bool processes = layout.kind == "smi_pmon";
   if (processes ? cells.size() < layout.roles.size() || !is_value(cells[0]) : cells.size() != layout.roles.size())

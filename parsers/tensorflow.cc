@@ -352,8 +352,8 @@ void operation(const Match& m, EventSink& sink) {
 void malloc_async(const Match& m, EventSink& sink) {
   Oom oom = tf_failure(Agent::tf_bfc, "tf-malloc-async");
   // XLA's runtime in JAX has this allocator too. Its lines name files without their folders.
-  const std::string_view line = m.cursor.line().text;
-  if (line.find("_allocator.cc") != line.npos && line.find('/') == line.npos) oom.framework = "jax";
+  const std::string_view own = m.cursor.line().text;
+  if (own.find("_allocator.cc") != own.npos && own.find('/') == own.npos) oom.framework = "jax";
   Origin where;
   if (m.has(1)) where.device = static_cast<int>(leading_integer(m[1]));
   read_request(m[2], oom);
