@@ -61,11 +61,9 @@ bool header(std::string_view line, Layout& layout) {
 }
 
 bool row(std::string_view line, const Layout& layout, EventSink& sink) {
-  if (trimmed(line).starts_with('#')) {  // the line of units: "# Idx     MB     MB"; or the header of another table
-    Layout other;
-    return !header(line, other);
-  }
   const auto cells = split_cells(line);
+  // The line of units: "# Idx     MB     MB". Another line of this kind may be the header of any table.
+  if (trimmed(line).starts_with('#')) return std::find(cells.begin(), cells.end(), "Idx") != cells.end();
   const bool processes = layout.kind == "smi_pmon";
   if (processes ? cells.size() < layout.roles.size() || !is_value(cells[0]) : cells.size() != layout.roles.size())
     return false;

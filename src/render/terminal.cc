@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ascii.h"
 #include "render/chart.h"
 #include "render/terminal_sections.h"
 #include "report/advice_words.h"
