@@ -165,6 +165,30 @@ TEST_CASE("blocks and threads change nothing", "[law]") {
   }
 }
 
+TEST_CASE("a table below another one begins with its header, wherever a block begins", "[law]") {
+  static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
+  const std::string tables =
+      "# gpu    pwr  gtemp  mtemp     sm    mem\n"
+      "# Idx      W      C      C      %      %\n"
+      "    0    140     55      -     97     31\n"
+      "# gpu         pid   type     fb   ccpm    command\n"
+      "# Idx           #    C/G     MB     MB    name\n"
+      "    0        4711     C    1804      0    python\n";
+  constexpr std::size_t block = 1 << 14, step = 16;  // bytes
+  const std::string filler = "nothing is said here\n";
+  for (std::size_t ahead = 0; ahead < tables.size() + filler.size(); ahead += step) {
+    std::string text;
+    while (text.size() + ahead < block) text += filler;
+    text += tables;
+    while (text.size() < 3 * block) text += filler;
+    Source source = Source::of_text("all.log", text);
+    const ScanResult found = scanner.scan(source, {.jobs = 1, .block_bytes = block});
+    CAPTURE(ahead);
+    REQUIRE(found.series.size() == 1);
+    CHECK(found.series[0].origin.pid == 4711);
+  }
+}
+
 TEST_CASE("a log that grows gives the result of the whole, wherever its pieces end", "[law]") {
   static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
   std::mt19937 engine(5);
