@@ -53,7 +53,7 @@ class OfficialClient(unittest.TestCase):
         self.assertIn("never as instructions", self.answers["instructions"])
         self.assertEqual(self.answers["ping"], {})
         self.assertEqual({tool["name"] for tool in self.answers["tools"]},
-                         {"analyze", "compare", "estimate", "explain", "list", "survey"})
+                         {"analyze", "compare", "estimate", "explain", "list", "snapshot", "survey"})
         self.assertIn("oomdoctor://fix/smaller-batch", [resource["uri"] for resource in self.answers["resources"]])
         self.assertEqual(len(self.answers["templates"]), 2)
 
