@@ -77,9 +77,9 @@ void remat_floor(const Match& m, EventSink& sink) {
   sink.setting("remat_floor", m[2]);
 }
 
-/// A TPU runtime's "27.50M" is MiB.
 void container(const Match&, EventSink& sink) { sink.setting("container", "container"); }
 
+/// A TPU runtime's "27.50M" is MiB.
 void largest_free(const Match& m, EventSink& sink) { sink.setting("largest_free", std::string(m[1]) + "iB"); }
 
 /// The GPU's capacity and free memory at the start, as TensorFlow prints them.

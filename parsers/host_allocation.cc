@@ -72,7 +72,7 @@ std::optional<Bytes> array_size(std::string_view shape, std::string_view type) {
     shape.remove_prefix(std::min(shape.find_first_of("0123456789"), shape.size()));
     if (shape.empty()) break;
     const i64 extent = leading_integer(shape);
-    if (extent > 0 && size > std::numeric_limits<i64>::max() / extent) return std::nullopt;
+    if (extent <= 0 || size > std::numeric_limits<i64>::max() / extent) return std::nullopt;
     size *= extent;
     shape.remove_prefix(std::min(shape.find_first_not_of("0123456789"), shape.size()));
   }

@@ -30,14 +30,17 @@ ArenaMemory find_arena_memory(const Cursor& cursor) {
   const auto read = [&](const Line& line) {
     const auto has = [&](std::string_view word) { return line.text.find(word) != line.text.npos; };
     const bool of_gpu = std::any_of(of_gpus.begin(), of_gpus.end(), has);
+    const std::string_view offered = line.text.substr(std::min(line.text.find("vailable providers"), line.text.size()));
+    const bool offers_gpu = std::any_of(of_gpus.begin(), of_gpus.end(),
+                                        [&](std::string_view word) { return offered.find(word) != offered.npos; });
     const bool refused = has("not in available provider names") || has("Failed to create CUDAExecutionProvider");
-    if (refused || (has("CPUExecutionProvider") && !of_gpu))
+    if ((refused && !offers_gpu) || (has("CPUExecutionProvider") && !of_gpu))
       memory = ArenaMemory::host;
     else if (of_gpu && !has("vailable providers") && !has("get_available_providers"))
       memory = ArenaMemory::device;
     return memory == ArenaMemory::unknown;
   };
-  constexpr int most_back = 200, most_ahead = 30;  // lines
+  constexpr int most_back = 200, most_ahead = 30;  // lines: a session is made at the start, its failure ends the log
   if (read(cursor.line())) cursor.backward(most_back, read);
   if (memory == ArenaMemory::unknown) cursor.forward(most_ahead, read);
   return memory;

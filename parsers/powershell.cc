@@ -8,17 +8,21 @@
 #include "parse/device_export.h"
 #include "parse/line_format.h"
 #include "parse/parser.h"
-#include "parse/recorded_rows.h"
 #include "parse/table_rows.h"
 
 namespace oomdoctor::parsers::powershell {
 namespace {
 
-/// The number after `label`, "pid=7016" or "Id   : 7016"; 0 if the line does not begin with it or has none.
-i64 read_id(std::string_view text) {
-  for (const std::string_view label : {"pid=", "PID=", "Pid=", "Id="})
-    if (const std::size_t at = text.find(label); at != text.npos)
+/// The number of "pid=7016" or "pid: 7016" in the line itself; 0 if there is none.
+i64 read_own_id(std::string_view text) {
+  for (const std::string_view label : {"pid=", "PID=", "Pid=", "Id=", "pid: ", "PID: "})
+    if (const std::size_t at = text.find(label); at != text.npos && (at == 0 || !is_letter(text[at - 1])))
       return leading_integer(text.substr(at + label.size()));
+  return 0;
+}
+
+/// The number of "Id   : 7016", a line of a list; 0 for another line.
+i64 read_listed_id(std::string_view text) {
   const std::string_view line = trimmed(text);
   const std::size_t colon = line.find(':');
   if (colon == line.npos || trimmed(line.substr(0, colon)) != "Id") return 0;
@@ -52,15 +56,15 @@ bool header(std::string_view line, Layout& layout) {
 std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
 
 void working_set(const Match& m, EventSink& sink) {
-  constexpr int list_lines = 12;
+  constexpr int list_lines = 12;  // more properties than anybody selects
   const double unit = m.has(2) ? static_cast<double>(unit_bytes(m[2]).value_or(1)) : 1;
   const double value = leading_number(m[1]) * unit;
   constexpr double least = static_cast<double>(MiB);  // no process that matters has less
   if (value < least) return;
-  i64 pid = read_id(m.text);
+  i64 pid = read_own_id(m.text);
   const auto look = [&](const Line& line) {
     if (trimmed(line.text).empty() || pid > 0) return false;
-    pid = read_id(line.text);
+    pid = read_listed_id(line.text);
     return true;
   };
   m.cursor.backward(list_lines, look);

@@ -164,28 +164,41 @@ void exit_code(const Match& m, EventSink& sink) {
   emit_signal(m, code < 0 ? -code : code - signal_base, sink);
 }
 
+/// Seconds of "86400" or "24:00:00".
+double read_duration(std::string_view text) {
+  double seconds = 0;
+  for (;;) {
+    seconds = 60 * seconds + static_cast<double>(leading_integer(text));
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+    if (!text.starts_with(':')) return seconds;
+    text.remove_prefix(1);
+  }
+}
+
 /// The accounting of a job of Grid Engine. The job reached its memory limit if its largest address space did, and its
 /// time limit if it ran that long. Otherwise only the exit status says how it ended.
 void accounting(const Match& m, EventSink& sink) {
-  constexpr int lines_below = 40, lines_above = 30;
+  constexpr int lines_below = 40, lines_above = 30;  // an entry has about 45
   constexpr double at_limit = 0.99;  // Grid Engine samples the usage, and a refused request does not count
   std::optional<Bytes> largest, limit;
   double ran = 0, time_limit = 0;
   i64 slots = 1;
-  if (m[1] == "0") return sink.remark("run/completed");
+  bool failed = false;
   const auto read = [&](const Line& line) {
     const std::string_view text = trimmed(line.text);
     if (text.starts_with("======")) return false;  // another job
     const std::string_view value = trimmed(text.substr(std::min(text.find(' '), text.size())));
+    if (text.starts_with("failed ")) failed = leading_integer(value) != 0;
     if (text.starts_with("maxvmem ")) largest = read_size(value);
     if (text.starts_with("ru_wallclock ")) ran = leading_number(value);
     if (text.starts_with("slots ")) slots = std::max<i64>(leading_integer(value), 1);
     if (const auto size = size_after(text, "h_vmem=")) limit = size;
-    if (const std::size_t at = text.find("h_rt="); at != text.npos) time_limit = leading_number(text.substr(at + 5));
+    if (const std::size_t at = text.find("h_rt="); at != text.npos) time_limit = read_duration(text.substr(at + 5));
     return true;
   };
   m.cursor.backward(lines_above, read);
   m.cursor.forward(lines_below, read);
+  if (m[1] == "0" && !failed) return sink.remark("run/completed");
   if (time_limit > 0 && ran >= time_limit) {
     sink.exit({std::nullopt, static_cast<int>(leading_integer(m[1])) - signal_base});
     return sink.remark("run/time_limit");

@@ -68,7 +68,7 @@ void claim_plan(const Cursor& cursor, EventSink& sink) {
   sink.claim_through(last);
 }
 
-/// " at model.py:71" of an operation's source_file="/home/user/project/model.py" source_line=71; "" without it.
+/// "model.py:71" of an operation's source_file="/home/user/project/model.py" source_line=71; "" without it.
 std::string find_source(std::string_view operation) {
   static constexpr std::string_view file = "source_file=\"", line = "source_line=";
   const std::size_t at = operation.find(file), number = operation.find(line);
@@ -77,7 +77,7 @@ std::string find_source(std::string_view operation) {
   path = path.substr(0, path.find('"'));
   path.remove_prefix(path.rfind('/') + 1);
   if (path.empty()) return "";
-  return " at " + std::string(path) + ':' + std::to_string(leading_integer(operation.substr(number + line.size())));
+  return std::string(path) + ':' + std::to_string(leading_integer(operation.substr(number + line.size())));
 }
 
 /// Reads the largest buffer of the plan: its size, the operation that makes it and its shape. A GPU's plan lists
@@ -104,7 +104,8 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
       std::string_view name = text.substr(at + operation.size());
       name = name.substr(0, name.find_first_of("\"["));
       if (name.size() > longest) name.remove_prefix(name.find('/', name.size() - longest) + 1);
-      sink.setting("plan_operation", std::string(name) + find_source(text));
+      sink.setting("plan_operation", name);
+      if (const std::string source = find_source(text); !source.empty()) sink.setting("plan_source", source);
     }
     if (text.starts_with("Shape: ")) {
       const std::string_view shape = text.substr(std::string_view("Shape: ").size());

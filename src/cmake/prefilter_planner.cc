@@ -36,7 +36,7 @@ constexpr double comparison_cost = 2;   ///< each anchor with that fingerprint
 
 constexpr std::size_t sample_size = 65536;  ///< positions in the texts; resolves 0.1 candidates per kilobyte
 constexpr int passes = 4;                   ///< a fifth pass changes nothing
-constexpr unsigned starts = 12;             ///< orders of assignment: of 20, candidates differed by a fifth
+constexpr unsigned starts = 20;             ///< orders of assignment: their candidates differ by a fifth
 constexpr std::size_t words = sample_size / 64;
 using PositionBits = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
 

@@ -147,6 +147,11 @@ std::string host_share(const Oom& oom) {
 
 }  // namespace
 
+/// Metal's allocator counts its heaps, with what is free in them.
+std::string name_content(const Oom& oom) {
+  return oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors";
+}
+
 std::optional<Account> build_account(const Incident& incident) {
   const Oom& oom = incident.oom;
   const auto capacity = oom.capacity                                               ? oom.capacity
@@ -174,10 +179,7 @@ std::optional<Account> build_account(const Incident& incident) {
     for (const auto& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("free", oom.free);
   } else {
-    // Metal's allocator counts its heaps, with what is free in them.
-    if (oom.allocated)
-      add(oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors",
-          zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
+    if (oom.allocated) add(name_content(oom), zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})));
     add("CUDA graph pools (free blocks)", oom.private_pools);
     std::optional<Bytes> unused = oom.unallocated;
     if (!unused && oom.reserved && oom.allocated && !oom.private_pools) unused = *oom.reserved - *oom.allocated;
@@ -256,7 +258,8 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   text("oom.kind", to_string(oom.kind));
   text("oom.agent", to_string(oom.agent));
   text("oom.framework", oom.framework);
-  text("account.content", oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors");
+  text("account.content", name_content(oom));
+  text("account.whole", oom.agent == Agent::mps_allocator ? "the MPS limit" : "the GPU");
   text("oom.printed_advice", oom.printed_advice);
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
   set_true("oom.known_form", !oom.has(OomTrait::prose));
@@ -303,18 +306,19 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
                                         [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
   if (largest != oom.others.end() && largest->pid != 0 && largest->used.count > 0)
     facts.set("account.external_pid", number(static_cast<double>(largest->pid)), here);
-  const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& all) {
+  const auto share = [&](std::string_view name, const std::optional<Bytes>& part, const std::optional<Bytes>& all,
+                         const std::vector<Evidence>& by) {
     if (part && all && all->count > 0)
       facts.set(name,
                 number(static_cast<double>(part->count) / static_cast<double>(all->count),
                        static_cast<double>(part->slack) / static_cast<double>(all->count)),
-                &part == &oom.request ? here : in_use);
+                by);
   };
   if (oom.request)
     set_true("account.request_is_power",
              oom.request->count >= GiB && std::has_single_bit(static_cast<std::uint64_t>(oom.request->count)));
-  share("account.external_share", external, oom.capacity);
-  share("account.own_other_share", own, oom.capacity);
+  share("account.external_share", external, oom.capacity, in_use);
+  share("account.own_other_share", own, oom.capacity, in_use);
   const bool unmapped = counts_unmapped(oom);
   set_true("account.unmapped_pool", unmapped);
   const auto live = unmapped        ? oom.process
@@ -322,9 +326,9 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
                                     : std::nullopt;
   // TensorFlow's limit is the part of the GPU that it got at its start.
   const bool of_whole = oom.capacity || !oom.limit || (whole && oom.agent == Agent::tf_bfc);
-  share("account.allocated_share", live, of_whole ? whole : oom.limit);
-  share("account.request_share", oom.request, of_whole ? whole : oom.limit);
-  if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved);
+  share("account.allocated_share", live, of_whole ? whole : oom.limit, in_use);
+  share("account.request_share", oom.request, of_whole ? whole : oom.limit, here);
+  if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved, in_use);
   facts.set("account.stray_contexts", number(count_stray_contexts(oom.others)), here);
   if (oom.allocated && oom.capacity)
     set_true(
@@ -350,7 +354,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   }
   set_true("account.capped", is_capped(oom, facts));
   if (oom.request && held && oom.capacity && !oom.free)
-    share("account.demand_share", *held + *oom.request, oom.capacity);
+    share("account.demand_share", *held + *oom.request, oom.capacity, in_use);
   set_need(oom, here, facts);
   stop_facts(oom.others, here, facts);
 }

@@ -91,12 +91,12 @@ bool collects_items(const Incident& incident) {
   return std::any_of(appends.begin(), appends.end(), appended) && std::any_of(makers.begin(), makers.end(), named);
 }
 
-/// True if pandas was reading a file.
+/// True if pandas was reading a table of text.
 bool reads_table(const Incident& incident) {
   const auto& frames = incident.oom.frames;
   return std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
-    return f.file.find("/pandas/io/") != std::string::npos || f.file.find("\\pandas\\io\\") != std::string::npos ||
-           f.code.find("pd.read_") != std::string::npos;
+    return f.function == "read_csv" || f.function == "read_table" || f.code.find("pd.read_csv(") != std::string::npos ||
+           f.code.find("pd.read_table(") != std::string::npos;
   });
 }
 

@@ -123,9 +123,16 @@ bool in_optimizer(const Frame& f) {
 bool makes_states(const Frame& f) {
   return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
 }
+/// In an autoencoder of images, by whole words: folders may have any names.
 bool is_of_vae(const Frame& f) {
-  const std::string text = lower(f.file + " " + f.function + " " + f.code);
-  return contains(text, "vae") || contains(text, "first_stage") || contains(text, "autoencoder");
+  const std::string text = lower(f.file.substr(f.file.find_last_of("/\\") + 1) + " " + f.function + " " + f.code);
+  if (contains(text, "first_stage") || contains(text, "autoencoder")) return true;
+  for (std::size_t at = text.find("vae"); at != text.npos; at = text.find("vae", at + 1))
+    if ((at == 0 || !is_letter(text[at - 1])) &&
+        (at + 3 == text.size() || !is_letter(text[at + 3]) || text.compare(at + 3, 6, "decode") == 0 ||
+         text.compare(at + 3, 6, "encode") == 0))
+      return true;
+  return false;
 }
 bool concatenates(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
 /// "self.loss_sum += loss": adds a tensor with its graph instead of a number.
@@ -415,7 +422,15 @@ bool precedes_model(const ScanResult& scan, const Incident& incident, const std:
   constexpr i64 most_tensors = 64 * MiB;  // the tensor of a barrier, and what a test of the device makes
   if (incident.when.step || count_progress(scan, incident) > 0) return false;
   if (incident.oom.allocated && incident.oom.allocated->count > most_tensors) return false;
-  return std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return sets_up(f) || synchronises(f); });
+  const auto loads = [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    return remark != nullptr && remark->id == "phase/load" && e.when.order < incident.when.order;
+  };
+  if (std::any_of(scan.remarks.begin(), scan.remarks.end(), loads)) return false;
+  // A barrier may come at any time: only the allocator's numbers show that nothing was there.
+  const bool empty = incident.oom.allocated.has_value();
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return sets_up(f) || (empty && synchronises(f)); });
 }
 
 /// The phase by the traceback: known function names, then words in the names, then the innermost operation.

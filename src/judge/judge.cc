@@ -145,7 +145,7 @@ void name_device(Diagnosis& diagnosis, const std::string& noun) {
   for (Question& question : diagnosis.questions) rename(question.missing), rename(question.text);
 }
 
-std::string in_windows_shell(const std::string& text) {
+std::string in_power_shell(const std::string& text) {
   constexpr std::string_view assign = "export ", pipe = " 2>&1 | tee ";
   std::string out = text;
   if (const std::size_t at = out.find(pipe); at != out.npos) {
@@ -156,16 +156,15 @@ std::string in_windows_shell(const std::string& text) {
   const std::size_t comment = std::min(out.find("   # "), out.size());
   if (out.find_first_of("\"$") < comment) return out;  // the value has another quoting there
   const std::string note = out.substr(comment);
-  std::string prompt, power_shell;
+  std::string command;
   for (std::size_t at = assign.size(); at < comment;) {
     const std::size_t end = std::min(out.find(' ', at), comment), equals = out.find('=', at);
     if (equals >= end) return out;  // more than assignments
-    prompt += (prompt.empty() ? "set " : "&& set ") + out.substr(at, end - at);
-    power_shell += (power_shell.empty() ? "$env:" : "; $env:") + out.substr(at, equals - at) + "=\"" +
-                   out.substr(equals + 1, end - equals - 1) + "\"";
+    command += (command.empty() ? "$env:" : "; $env:") + out.substr(at, equals - at) + "=\"" +
+               out.substr(equals + 1, end - equals - 1) + "\"";
     at = end + 1;
   }
-  return prompt + "   # PowerShell: " + power_shell + (note.empty() ? "" : "; " + note.substr(5));
+  return command + (note.empty() ? "   # PowerShell" : note);
 }
 
 Diagnosis judge(const RulePack& pack, const Facts& facts) {
@@ -188,8 +187,8 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   name_device(diagnosis, pack.device_noun(facts));
   if (facts.is_true("platform.windows_paths")) {
     for (ReportFix& fix : diagnosis.fixes)
-      for (FixSetting& setting : fix.settings) setting.text = in_windows_shell(setting.text);
-    for (Question& question : diagnosis.questions) question.command = in_windows_shell(question.command);
+      for (FixSetting& setting : fix.settings) setting.text = in_power_shell(setting.text);
+    for (Question& question : diagnosis.questions) question.command = in_power_shell(question.command);
   }
   return diagnosis;
 }

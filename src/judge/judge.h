@@ -32,7 +32,8 @@ void name_device(Diagnosis& diagnosis, const std::string& noun);
 /// Replaces each "GPU" that is a whole word with `noun`. "GPUs" becomes the plural.
 std::string with_device_noun(const std::string& text, const std::string& noun);
 
-/// The command as the shells of Windows take it: "export A=b" sets a variable, and a redirection replaces tee.
-std::string in_windows_shell(const std::string& text);
+/// The command as PowerShell takes it: "export A=b" sets a variable, and a redirection replaces tee. (In cmd a remark
+/// would become a part of the value.)
+std::string in_power_shell(const std::string& text);
 
 }  // namespace oomdoctor

@@ -149,7 +149,7 @@ class Rows {
   /// Reads the next row; false if the line is no row.
   virtual bool read(std::string_view line) = 0;
   /// Reports the events of row number `i`, counted from 0, after all rows before it. `memory` is the table's own
-  /// state: empty when the table opens, then what earlier rows stored in it.
+  /// state: empty when the table opens, then what earlier rows stored in it, also above the same header.
   virtual void emit(std::size_t i, std::any& memory, EventSink& sink) = 0;
 };
 

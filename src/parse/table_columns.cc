@@ -118,7 +118,7 @@ void ColumnName::take_unit() {
 void ColumnName::name_working_set() {
   static constexpr std::array<std::string_view, 2> working_set{"working", "set"};
   const auto at = std::search(words.begin(), words.end(), working_set.begin(), working_set.end());
-  if (at == words.end()) return;
+  if (at == words.end() || has({"container", "pod", "memory"})) return;  // Kubernetes' is of a container
   *at = "rss";
   words.erase(at + 1);
   std::erase(words, "size");

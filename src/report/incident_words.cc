@@ -282,7 +282,7 @@ SharesText shares_text(const ReportAccount& account) {
 }
 
 std::string unexplained_label(const ReportAccount& account) {
-  if (account.unexplained_bytes < -account.slack_bytes) return "beyond the capacity";
+  if (account.unexplained_bytes < -account.slack_bytes) return "beyond the total";
   const bool rounding = std::abs(account.unexplained_bytes) <= account.slack_bytes;
   return rounding && account.unexplained_bytes != 0 ? "unexplained (rounding)" : "unexplained";
 }

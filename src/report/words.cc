@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <csignal>
-#include <numeric>
 #include <set>
 #include <utility>
 

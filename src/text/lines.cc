@@ -344,7 +344,7 @@ std::optional<WrittenTime> find_written_time(std::string_view s) {
   return written ? std::optional(time) : std::nullopt;
 }
 
-/// Looks at one byte, because most times have another form.
+/// Looks at two bytes, because most times have another form.
 bool may_be_written(std::string_view s) { return s.size() > 2 && (s[1] == '/' || s[2] == '/'); }
 
 std::optional<TimeStamp> read_written_time(const WrittenTime& time) {

@@ -72,6 +72,7 @@ WORDS = {
     "settings.earlier_input": "INPUT",
     "settings.profiled_tokens": "−N",
     "settings.array_shape": "(N, M)", "settings.array_type": "float64", "account.content": "tensors",
+    "account.whole": "the GPU", "settings.plan_source": "train.py:N",
     "settings.killed_worker": "KilledWorker",
     "account.holders": "other processes",
     "host.heap": "such as java-heap",

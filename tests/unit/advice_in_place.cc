@@ -193,6 +193,8 @@ TEST_CASE("tiles of the VAE are advised where the VAE may have asked", "[judge][
   CHECK(tiles(""));
   CHECK(
       tiles("  File \"/opt/ComfyUI/nodes.py\", line 290, in decode\n    images = vae.decode(samples[\"samples\"])\n"));
+  CHECK_FALSE(
+      tiles("  File \"/home/mvaeth/ComfyUI/comfy/ldm/flux/model.py\", line 9, in forward\n    x = self.mlp(x)\n"));
   CHECK_FALSE(tiles("  File \"/opt/ComfyUI/comfy/ldm/flux/layers.py\", line 77, in forward\n    x = self.mlp(x)\n"));
 }
 

@@ -717,13 +717,12 @@ TEST_CASE("the judgement stays within its bounds for any facts") {
 }
 
 TEST_CASE("commands use the words of the shells of Windows") {
-  CHECK(in_windows_shell("python train.py 2>&1 | tee train.log   # the whole traceback") ==
+  CHECK(in_power_shell("python train.py 2>&1 | tee train.log   # the whole traceback") ==
         "python train.py > train.log 2>&1   # the whole traceback");
-  CHECK(in_windows_shell("export A=x:True") == "set A=x:True   # PowerShell: $env:A=\"x:True\"");
-  CHECK(in_windows_shell("export A=1 B=2   # why") ==
-        "set A=1&& set B=2   # PowerShell: $env:A=\"1\"; $env:B=\"2\"; why");
-  CHECK(in_windows_shell("export A=\"$A --flag=1\"") == "export A=\"$A --flag=1\"");
-  CHECK(in_windows_shell("halve batch_size") == "halve batch_size");
+  CHECK(in_power_shell("export A=x:True") == "$env:A=\"x:True\"   # PowerShell");
+  CHECK(in_power_shell("export A=1 B=2   # why") == "$env:A=\"1\"; $env:B=\"2\"   # why");
+  CHECK(in_power_shell("export A=\"$A --flag=1\"") == "export A=\"$A --flag=1\"");
+  CHECK(in_power_shell("halve batch_size") == "halve batch_size");
 }
 
 TEST_CASE("the texts use the name of the log's device") {

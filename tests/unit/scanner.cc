@@ -267,6 +267,31 @@ TEST_CASE("a limit of one process is no shortage of the Mac", "[scanner]") {
   CHECK(failures("highwater") == 0);
 }
 
+TEST_CASE("vmstat's unit is that of the first page", "[scanner]") {
+  const std::string header =
+      "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu----- -----timestamp-----\n"
+      " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st                 UTC\n";
+  const ScanResult found = scan_text(
+      header +
+      " 2  0      0 9911212 811204 2044190    0    0     0    12  512  804 12  1 87  0  0 2025-02-01 12:00:00\n" +
+      header + " 2  0      0 91212 1204 20190    0    0     0    12  512  804 12  1 87  0  0 2025-02-01 12:01:00\n");
+  REQUIRE(found.series.size() == 1);
+  CHECK(found.series[0].last_value == (91212 + 1204 + 20190) * 1024.0);  // KiB, however little is left
+}
+
+TEST_CASE("a time limit of Grid Engine may be written as a clock", "[scanner]") {
+  const auto failures = [](const std::string& limit) {
+    return scan_text(
+               "==============================================================\n"
+               "hard_resources     h_rt=" +
+               limit + "\nfailed       0\nexit_status  137\nru_wallclock 3600.0\n")
+        .incidents.size();
+  };
+  CHECK(failures("24:00:00") == 1);
+  CHECK(failures("86400") == 1);
+  CHECK(failures("01:00:00") == 0);
+}
+
 TEST_CASE("billions of parameters are no bytes", "[scanner]") {
   const auto request = [](const std::string& amount) {
     const ScanResult found = scan_text("RuntimeError: out of memory: needed for " + amount + ", 3 GB free\n");
