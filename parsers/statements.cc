@@ -2,7 +2,9 @@
 //
 // The lexicon decides whether the program reports its own failure, which memory it means and what the sizes are. If the
 // line leaves the kind of memory open, the surrounding lines decide.
-#include <vector>
+#include <array>
+#include <bit>
+#include <cstdint>
 
 #include "base/ascii.h"
 #include "parse/context.h"
@@ -94,18 +96,25 @@ bool is_statement(std::string_view line) { return read_statement(line).voice != 
 /// have none.
 bool names_memory(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 160;
-  static constexpr std::string_view words[] = {"mem",  "alloc", "oom",     "ram",  "hbm", "swap",  "heap",   "resource",
-                                               "mmap", "rss",   "shm",     "byte", "kib", "mib",   "gib",    "kb",
-                                               "mb",   "gb",    "reserve", "fit",  "vm",  "moire", "peicher"};
+  static constexpr std::array words = std::to_array<std::string_view>(
+      {"mem", "alloc", "oom", "ram", "hbm", "swap", "heap",    "resource", "mmap", "rss",   "shm",    "byte",
+       "kib", "mib",   "gib", "kb",  "mb",  "gb",   "reserve", "fit",      "vm",   "moire", "peicher"});
+  static constexpr auto starting = [] {  // by letter, the words that it begins: bit i for words[i]
+    std::array<std::uint32_t, 128> by_letter{};
+    for (std::size_t i = 0; i < words.size(); ++i) by_letter[static_cast<std::size_t>(words[i][0])] |= 1u << i;
+    return by_letter;
+  }();
   const auto lower_at = [&](std::size_t i) { return lower(block[i]); };
   std::size_t begin = at, end = at;
   if (static_cast<unsigned char>(block[at]) >= 0x80) return true;  // a phrase of another language names memory itself
   while (begin > 0 && at - begin < reach && !ends_line(block[begin - 1])) --begin;
   while (end < block.size() && end - at < reach && !ends_line(block[end])) ++end;
   for (std::size_t i = begin; i < end; ++i)
-    for (const std::string_view word : words) {
-      if (lower_at(i) != word[0] || end - i < word.size()) continue;
-      std::size_t k = 1;
+    for (std::uint32_t left = starting[static_cast<unsigned char>(lower_at(i)) % starting.size()]; left != 0;
+         left &= left - 1) {
+      const std::string_view word = words[static_cast<std::size_t>(std::countr_zero(left))];
+      if (end - i < word.size()) continue;
+      std::size_t k = 0;
       while (k < word.size() && lower_at(i + k) == word[k]) ++k;
       if (k == word.size()) return true;
     }

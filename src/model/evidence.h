@@ -46,6 +46,8 @@ struct Origin {
 
 /// A smaller time value has no date: it is the time of day, or the seconds since a start.
 inline constexpr double first_dated_time = 1e8;
+inline constexpr double end_of_dates = 32503680000;  ///< the year 3000: no log is from then
+inline bool is_dated(double time) { return time >= first_dated_time && time < end_of_dates; }
 
 /// The time that the dated lines cover, in seconds since the Unix epoch. Both ends are absent if no line has a date.
 struct Period {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 
 namespace oomdoctor {
 namespace {
@@ -36,9 +38,15 @@ bool ends_clause(const Token& token) {
   return token.kind == Token::Kind::mark && std::string_view(".;:?!,{}").find(token.text[0]) != std::string_view::npos;
 }
 
+/// 0 to 25 for a word that begins with a small letter, 26 for every other one.
+std::size_t letter_index(std::string_view word) {
+  return !word.empty() && word[0] >= 'a' && word[0] <= 'z' ? static_cast<std::size_t>(word[0] - 'a') : 26;
+}
+
 }  // namespace
 
 bool Lexicon::WordPattern::fits(std::string_view word) const {
+  if (!open_front && !open_back && parts.size() == 1) return word == parts.front();  // most words
   if (!open_front && !word.starts_with(parts.front())) return false;
   if (!open_back && !word.ends_with(parts.back())) return false;
   std::size_t at = 0;
@@ -47,10 +55,10 @@ bool Lexicon::WordPattern::fits(std::string_view word) const {
     if (at == word.npos) return false;
     at += part.size();
   }
-  return open_front || open_back || parts.size() > 1 || at == word.size();
+  return true;
 }
 
-Lexicon::Lexicon(std::string_view text) : phrases_(role_count) {
+Lexicon::Lexicon(std::string_view text) {
   int number = 0;
   split(text, '\n', [&](std::string_view line) {
     ++number;
@@ -92,7 +100,16 @@ void Lexicon::add(Role role, std::string_view text) {
   });
   if (phrase.empty() || phrase.front().words.empty() || phrase.back().words.empty())
     throw std::invalid_argument("lexicon: a phrase begins and ends with a word: " + std::string(text));
-  phrases_[static_cast<std::size_t>(role)].push_back(std::move(phrase));
+  std::array<bool, std::tuple_size_v<PhrasesByLetter>> begins{};
+  for (const WordPattern& word : phrase.front().words)
+    if (word.open_front)
+      begins.fill(true);
+    else
+      begins[letter_index(word.parts.front())] = true;
+  const auto shared = std::make_shared<const PhraseElements>(std::move(phrase));
+  PhrasesByLetter& phrases = phrases_[static_cast<std::size_t>(role)];
+  for (std::size_t i = 0; i < phrases.size(); ++i)
+    if (begins[i]) phrases[i].push_back(shared);
 }
 
 /// The first phrase that fits wins. After a gap, the nearest word that fits is taken, without backtracking.
@@ -102,7 +119,9 @@ std::optional<PhraseAt> Lexicon::match(Role role, std::span<const Token> tokens,
            std::any_of(place.words.begin(), place.words.end(),
                        [&](const WordPattern& w) { return w.fits(tokens[i].name); });
   };
-  for (const PhraseElements& phrase : phrases_[static_cast<std::size_t>(role)]) {
+  if (at >= tokens.size() || tokens[at].kind != Token::Kind::word) return std::nullopt;
+  for (const auto& shared : phrases_[static_cast<std::size_t>(role)][letter_index(tokens[at].name)]) {
+    const PhraseElements& phrase = *shared;
     std::size_t i = at;
     bool found = true;
     for (std::size_t k = 0; found && k < phrase.size(); ++k) {

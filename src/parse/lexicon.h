@@ -1,7 +1,9 @@
 // The words of lexicon.txt: phrases that report an out-of-memory failure, and words that give a size its role.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -73,11 +75,13 @@ class Lexicon {
     std::size_t gap = 0;             ///< max words in the gap
   };
   using PhraseElements = std::vector<PhraseElement>;
+  /// The phrases of a role that a word may begin, in their order: by its first letter, then those of all other words.
+  using PhrasesByLetter = std::array<std::vector<std::shared_ptr<const PhraseElements>>, 27>;
 
   void add(Role role, std::string_view phrase);
 
   std::vector<std::string> anchors_;
-  std::vector<std::vector<PhraseElements>> phrases_;  ///< by role
+  std::array<PhrasesByLetter, role_count> phrases_;
 };
 
 /// The lexicon of the program. Never freed.

@@ -222,7 +222,7 @@ class Assembler {
     constexpr std::size_t max_points = 48;  // of a chart; in between the time is interpolated
     std::vector<ReportPoint> dated;
     for (const Bucket& bucket : s.buckets()) {
-      if (bucket.t < first_dated_time || time_text(bucket.t).empty()) return {};
+      if (!is_dated(bucket.t)) return {};
       if (dated.empty() || (bucket.x > dated.back().x && bucket.t > dated.back().y))
         dated.push_back({bucket.x, bucket.t});
     }

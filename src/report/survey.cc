@@ -26,11 +26,10 @@ constexpr std::int64_t max_empty_weeks = 52;
 
 /// No job has as many GPUs. A larger number is another setting, or damage.
 constexpr double max_gpus = 1e6;
-constexpr double max_date = 32503680000;  ///< the year 3000, in seconds since 1970
 
 /// Nothing for a time without a date, and for one that no log can have.
 std::optional<double> valid_date(const std::optional<double>& time) {
-  return time && *time >= first_dated_time && *time < max_date ? time : std::nullopt;
+  return time && is_dated(*time) ? time : std::nullopt;
 }
 
 /// A program that a fact shows, if no fact names one. The first that is true counts: the more exact ones come first.

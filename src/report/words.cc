@@ -251,8 +251,7 @@ std::string plural(std::int64_t count, std::string_view one, std::string_view ma
 // No thousands commas, because users search for the step in the log, which has none.
 std::string time_text(double time) {
   using namespace std::chrono;
-  constexpr double year_3000 = 32503680000;
-  if (!(time > 0 && time < year_3000)) return {};
+  if (!(time > 0 && time < end_of_dates)) return {};
   const sys_seconds at{seconds{static_cast<std::int64_t>(time)}};
   const auto day = floor<days>(at);
   const year_month_day date{day};
