@@ -61,11 +61,12 @@ void emit_gauge(const CompiledLineFormat& form, std::span<const GaugeValue> valu
 
 void EventDispatcher::add(const Window& window, BlockMatches& findings, std::size_t from) {
   if (!first_line_) first_line_ = cut_first_line(window.buffer());
-  const auto shift = [this](LineRef& ref) {  // the map step counts lines from the start of the block
+  const auto shift = [&](LineRef& ref) {  // the map step counts lines from the start of the block
     ref.line.number += lines_;
     ref.line.last += lines_;
     ref.first_line += lines_;
     ref.last_line += lines_;
+    if (!ref.line.prefix.time) ref.line.prefix.time = window.collected_time(ref.line.begin);
   };
   for (StepRun& run : findings.runs) shift(run.last), shift(run.advanced);
   declared_.begin_block(findings, lines_);
@@ -125,6 +126,7 @@ void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const B
     ref.line.begin = place.begin;
     ref.line.end = place.end;
     ref.line.text = place.text;
+    ref.line.prefix.time = window.collected_time(place.begin);
     ref.line.number = ref.first_line = place.number + lines_;
     ref.line.last = ref.last_line = place.last + lines_;
     ref.reader = run.table->name;

@@ -27,6 +27,12 @@ i64 Window::removed_breaks(std::size_t begin, std::size_t end) const {
          std::lower_bound(removed_breaks_.begin(), removed_breaks_.end(), begin);
 }
 
+std::optional<double> Window::collected_time(std::size_t begin) const {
+  const auto at = std::lower_bound(times_.begin(), times_.end(), begin,
+                                   [](const LineTime& time, std::size_t place) { return time.begin < place; });
+  return at != times_.end() && at->begin == begin ? std::optional(at->seconds) : std::nullopt;
+}
+
 i64 Window::line_ends(std::size_t begin, std::size_t end) const {
   return lines().feeds(begin, end) + removed_breaks(begin, end);
 }

@@ -159,21 +159,22 @@ bool LineUnwrapper::begin(UnwrappedText& out) {
   const std::size_t begin = out.bytes.size();
   while (out.bytes.size() < begin + head_bytes && source_->read(out.bytes, head_bytes)) continue;
   const std::string_view head = out.bytes.text().substr(begin);
-  width_ = console_width(head);
-  if (width_ == 0) return !head.empty();
+  collector_ = CollectorPrefix::find(head.substr(0, head_bytes));
+  if (!collector_) width_ = console_width(head);
+  if (!collector_ && width_ == 0) return !head.empty();
   waiting_ = head;
   out.bytes.cut(begin);
-  unfold(out, false);
+  collector_ ? peel(out, false) : unfold(out, false);
   return true;
 }
 
 bool LineUnwrapper::read(UnwrappedText& out, std::size_t wanted) {
   if (!begun_) return begin(out);
-  if (width_ == 0) return source_->read(out.bytes, wanted);
+  if (!collector_ && width_ == 0) return source_->read(out.bytes, wanted);
   piece_.restart({});
   const bool more = source_->read(piece_, wanted);
   waiting_.append(piece_.text());
-  unfold(out, !more);
+  collector_ ? peel(out, !more) : unfold(out, !more);
   return more;
 }
 
@@ -186,6 +187,27 @@ void LineUnwrapper::unfold(UnwrappedText& out, bool at_end) {
   if (rest.size() > longest_waiting) take(out, rest, {}), rest = {};
   waiting_.erase(0, waiting_.size() - rest.size());
   if (at_end) out.bytes.append(held_end_), held_end_.clear();
+}
+
+void LineUnwrapper::peel(UnwrappedText& out, bool at_end) {
+  std::string_view rest = waiting_;
+  std::string room;
+  while (!rest.empty()) {
+    const std::size_t feed = rest.find('\n');
+    const bool whole = feed != rest.npos;
+    if (!whole && !at_end && rest.size() <= longest_waiting) break;
+    const std::string_view line = rest.substr(0, feed);
+    const CollectedLine own = in_line_ ? CollectedLine{line, std::nullopt, false} : collector_->read(line, room);
+    if (own.time) out.times.push_back({out.bytes.size(), *own.time});
+    out.bytes.append(own.text);
+    if (whole && own.goes_on)
+      out.removed_breaks.push_back(out.bytes.size());
+    else if (whole)
+      out.bytes.append("\n");
+    in_line_ = !whole;
+    rest.remove_prefix(line.size() + (whole ? 1 : 0));
+  }
+  waiting_.erase(0, waiting_.size() - rest.size());
 }
 
 // A line end is passed on only when the next line shows that it was not a console's break.

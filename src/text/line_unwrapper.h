@@ -1,13 +1,16 @@
-// The text of a source, with the lines rejoined that a console broke at its width. A terminal copy, a CI page or `fold`
-// breaks lines at a column, in the middle of words and numbers. Later stages see the original lines.
+// The lines of a source as the program printed them. A terminal copy, a CI page or `fold` breaks lines at a column, in
+// the middle of words and numbers; a log collector puts a time or a name before each. Later stages see the original
+// lines.
 //
 // Line numbers stay those of the file: `removed_breaks` has the positions of the removed line ends.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "text/collector_prefix.h"
 #include "text/source.h"
 #include "text/text_buffer.h"
 
@@ -17,13 +20,20 @@ namespace oomdoctor {
 /// read like its continuation.
 std::size_t console_width(std::string_view head);
 
-/// Text, and the ascending positions in it where a line end was removed.
+/// The time that a collector printed before a line, in seconds since 1970.
+struct LineTime {
+  std::size_t begin = 0;  ///< of the line
+  double seconds = 0;
+};
+
+/// Text, the ascending positions in it where a line end was removed, and the times of lines.
 struct UnwrappedText {
   TextBuffer bytes;
   std::vector<std::size_t> removed_breaks;
+  std::vector<LineTime> times;
 };
 
-/// Reads a source and rejoins its lines. Keeps a reference to the source. Not thread-safe.
+/// Reads a source and restores its lines. Keeps a reference to the source. Not thread-safe.
 class LineUnwrapper {
  public:
   /// Bytes that the first read takes, if there are as many: enough to see whether lines were broken.
@@ -40,13 +50,17 @@ class LineUnwrapper {
   bool begin(UnwrappedText& out);
   void unfold(UnwrappedText& out, bool at_end);
   void take(UnwrappedText& out, std::string_view line, std::string_view end);
+  void peel(UnwrappedText& out, bool at_end);
 
   Source* source_;
   std::size_t width_ = 0;
+  std::optional<CollectorPrefix> collector_;
   bool begun_ = false;
-  // Used only if lines were broken: the text that is read but not yet passed on, and the last line passed on.
+  // Used only if lines were broken or have a collector's prefix: the text that is read but not yet passed on.
   TextBuffer piece_;
   std::string waiting_;
+  bool in_line_ = false;  ///< the beginning of a long line was passed on
+  // Used only if lines were broken: the last line passed on.
   std::string held_end_;
   std::string last_line_;
   bool last_full_ = false;

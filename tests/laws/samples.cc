@@ -1,7 +1,10 @@
 // Invariants over all samples: a healthy log gets no alarm, damage loses no line, every parser has a sample.
 #include <fmt/format.h>
 
+#include <array>
 #include <set>
+#include <sstream>
+#include <nlohmann/json.hpp>
 
 #include "catch.h"
 #include "facts/analysis.h"
@@ -136,6 +139,50 @@ TEST_CASE("wrapping by a console changes the result of very few logs only", "[la
   CHECK(broken > 600);
   // One or two breaks, each where a line may well end, do not show that a console made them.
   CHECK(different * 40 <= broken);
+}
+
+TEST_CASE("what a log collector puts around the lines changes the result of very few logs only", "[law]") {
+  using Form = std::string (*)(std::size_t, const std::string&);
+  constexpr std::array<Form, 6> forms{
+      [](std::size_t k, const std::string& line) {
+        return fmt::format("2026-03-04T{:02}:{:02}:{:02}.1234567Z {}", k / 3600 % 24, k / 60 % 60, k % 60, line);
+      },
+      [](std::size_t k, const std::string& line) {
+        return fmt::format("2026-03-04T{:02}:{:02}:{:02}.123456789Z stdout F {}", k / 3600 % 24, k / 60 % 60, k % 60,
+                           line);
+      },
+      [](std::size_t, const std::string& line) { return "[pod/trainer-0/main] " + line; },
+      [](std::size_t, const std::string& line) { return "trainer-1  | " + line; },
+      [](std::size_t k, const std::string& line) {
+        return fmt::format("Mar  4 {:02}:{:02}:{:02} node7 train.sh[4242]: {}", k / 3600 % 24, k / 60 % 60, k % 60,
+                           line);
+      },
+      [](std::size_t k, const std::string& line) {
+        return nlohmann::json{
+            {"log", line + '\n'},
+            {"stream", "stdout"},
+            {"time", fmt::format("2026-03-04T{:02}:{:02}:{:02}.123456789Z", k / 3600 % 24, k / 60 % 60, k % 60)}}
+            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+      },
+  };
+  std::size_t collected = 0, different = 0;
+  for (const auto& path : testing::sample_logs()) {
+    const std::string text = testing::read_file(path);
+    std::string around;
+    std::size_t lines = 0;
+    const Form form = forms[collected % forms.size()];
+    for (std::istringstream rest(text); std::getline(rest, around); ++lines) continue;
+    if (lines < 4 || text.find('\0') != text.npos) continue;
+    std::string out;
+    std::size_t k = 0;
+    for (std::istringstream rest(text); std::getline(rest, around);) out += form(k++, around) + '\n';
+    ++collected;
+    if (build_account(read("log", out)) == build_account(read("log", text))) continue;
+    ++different;
+    UNSCOPED_INFO(testing::sample_name(path) << ": " << out.substr(0, out.find('\n')));
+  }
+  CHECK(collected > 500);
+  CHECK(different * 40 <= collected);
 }
 
 TEST_CASE("memory breakdowns balance", "[law]") {

@@ -1,0 +1,255 @@
+#include "text/collector_prefix.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/ascii.h"
+#include "text/lines.h"
+
+namespace oomdoctor {
+namespace {
+
+constexpr std::size_t deciding_lines = 2000;  ///< of the beginning
+constexpr std::size_t min_lines = 3;          ///< fewer may have the same start by chance
+constexpr std::size_t min_indented = 8;       ///< a part of a document is indented, too
+constexpr std::size_t longest_label = 200;
+constexpr std::size_t longest_json = std::size_t{1} << 16;  ///< Docker cuts messages at 16 KiB
+/// Digits of a second's fraction: a collector prints 7 or 9, some of them without the zeros at the end. Loggers of
+/// programs print up to 6.
+constexpr std::size_t min_digits = 7;
+
+/// Programs whose lines in a journal have forms of their own, with their name.
+constexpr std::array<std::string_view, 10> reporters{"kernel", "systemd",    "systemd-oomd", "earlyoom", "kubelet",
+                                                     "docker", "containerd", "slurm",        "ollama",   "oomd"};
+
+/// A date and a clock as collectors print them: "2026-03-04T05:06:07.123Z", with any fraction and zone.
+struct CollectorTime {
+  double seconds = 0;
+  std::size_t length = 0, digits = 0;  ///< of the text; of the fraction
+};
+
+std::optional<CollectorTime> read_collector_time(std::string_view text) {
+  constexpr std::size_t clock_at = 11;
+  if (text.size() <= clock_at || text[clock_at - 1] != 'T') return std::nullopt;
+  const auto stamp = read_time(text);
+  if (!stamp || !stamp->has_date) return std::nullopt;
+  CollectorTime time{stamp->seconds, stamp->length, 0};
+  const std::size_t point = text.substr(0, time.length).find('.');
+  for (std::size_t i = point; point != text.npos && i + 1 < text.size() && is_digit(text[i + 1]); ++i) ++time.digits;
+  // read_time() leaves the zone: "+01:00", "+0100".
+  if (time.length < text.size() && (text[time.length] == '+' || text[time.length] == '-'))
+    time.length = std::min(text.find_first_not_of("0123456789:", time.length + 1), text.size());
+  return time;
+}
+
+/// The text behind `length` bytes and a blank; nullopt if another character follows.
+std::optional<std::string_view> behind(std::string_view text, std::size_t length) {
+  if (length < text.size() && text[length] != ' ') return std::nullopt;
+  return text.substr(std::min(length + 1, text.size()));
+}
+
+/// "[pod/trainer-0/main] ", "trainer-1  | ", "> "; "" if the line begins with none.
+std::string_view find_label(std::string_view line) {
+  if (line.starts_with("[pod/")) {
+    const std::size_t close = line.substr(0, longest_label).find("] ");
+    return close == line.npos ? std::string_view() : line.substr(0, close + 2);
+  }
+  if (line.starts_with("> ")) return line.substr(0, 2);
+  std::size_t name = 0;
+  bool dashed = false;
+  while (name < std::min(line.size(), longest_label) && (is_dashed_name_char(line[name]) || line[name] == '.'))
+    dashed |= line[name++] == '-';
+  const std::size_t bar = line.find_first_not_of(' ', name);
+  const bool named = dashed && name > 0 && bar != line.npos && bar > name && line.substr(bar).starts_with("| ");
+  return named ? line.substr(0, bar + 2) : std::string_view();
+}
+
+/// The blanks that all lines begin with.
+std::string_view find_indentation(const std::vector<std::string_view>& lines) {
+  std::string_view shared = lines.front().substr(0, std::min(lines.front().find_first_not_of(" \t"), longest_label));
+  for (const std::string_view line : lines) {
+    const auto [end, other] = std::mismatch(shared.begin(), shared.end(), line.begin(), line.end());
+    shared = shared.substr(0, static_cast<std::size_t>(end - shared.begin()));
+  }
+  return shared;
+}
+
+/// A line of a journal: "Mar 04 05:06:07 node7 train.sh[4242]: MESSAGE", or with a date of ISO 8601.
+struct JournalLine {
+  double seconds = 0;
+  std::string_view writer;  ///< "node7 train.sh"; empty without a process id
+  std::string_view message;
+};
+
+std::optional<JournalLine> read_journal_line(std::string_view line) {
+  constexpr std::size_t clock_at = 7;
+  JournalLine out;
+  std::size_t at = 0;
+  if (const auto time = read_collector_time(line)) {
+    out.seconds = time->seconds;
+    at = time->length;
+  } else if (line.size() > clock_at && is_upper(line[0]) && line[3] == ' ' && line[clock_at - 1] == ' ') {
+    const auto clock = read_time(line.substr(clock_at));
+    if (!clock || clock->has_date) return std::nullopt;
+    out.seconds = clock->seconds;
+    at = clock_at + clock->length;
+  } else {
+    return std::nullopt;
+  }
+  const auto rest = behind(line, at);
+  if (!rest) return std::nullopt;
+  const std::size_t colon = rest->substr(0, longest_label).find(": "), host = rest->find(' ');
+  if (host >= colon || colon == rest->npos) return std::nullopt;
+  const std::string_view writer = rest->substr(0, colon);
+  const std::size_t bracket = writer.find('[');
+  if (writer.find(' ', host + 1) != writer.npos) return std::nullopt;
+  if (writer.ends_with(']') && bracket != writer.npos) out.writer = writer.substr(0, bracket);
+  out.message = rest->substr(colon + 2);
+  return out;
+}
+
+/// The writer of more than half of the lines, if all are of a journal and it has no forms of its own; else "".
+std::string_view find_writer(const std::vector<std::string_view>& lines) {
+  std::map<std::string_view, std::size_t> counts;
+  for (const std::string_view line : lines) {
+    const auto entry = read_journal_line(line);
+    if (!entry) return {};
+    ++counts[entry->writer];
+  }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most->first.empty() || 2 * most->second <= lines.size()) return {};
+  const std::string_view program = most->first.substr(most->first.find(' ') + 1);
+  const bool reports = std::any_of(reporters.begin(), reporters.end(),
+                                   [&](std::string_view reporter) { return program.starts_with(reporter); });
+  return reports ? std::string_view() : most->first;
+}
+
+/// The keys of a message in the JSON of Docker, journald, Google Cloud and AWS, each with the key of its time and a
+/// key that shows the collector: programs write messages as JSON, too.
+struct JsonKeys {
+  const char *message, *time, *sign;
+};
+constexpr std::array<JsonKeys, 4> json_keys{{{"log", "time", "stream"},
+                                             {"MESSAGE", "__REALTIME_TIMESTAMP", "__REALTIME_TIMESTAMP"},
+                                             {"textPayload", "timestamp", "logName"},
+                                             {"message", "timestamp", "ingestionTime"}}};
+
+/// Seconds of a date of ISO 8601, or of a number since 1970 in seconds, milliseconds or microseconds.
+std::optional<double> json_time(const nlohmann::json& value) {
+  if (value.is_string()) {
+    const auto& text = value.get_ref<const std::string&>();
+    if (const auto time = read_collector_time(text)) return time->seconds;
+    if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != text.npos) return std::nullopt;
+    return json_time(nlohmann::json(std::stoll(text)));
+  }
+  if (!value.is_number()) return std::nullopt;
+  double seconds = value.get<double>();
+  constexpr double latest = 1e11;  // in seconds, the year 5138
+  while (seconds > latest) seconds /= 1000;
+  return seconds;
+}
+
+std::optional<CollectedLine> read_json_line(std::string_view line, std::string& room) {
+  if (!line.starts_with('{') || line.size() > longest_json) return std::nullopt;
+  const auto object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  for (const JsonKeys& keys : json_keys) {
+    const auto message = object.find(keys.message), time = object.find(keys.time);
+    if (message == object.end() || !message->is_string() || !object.contains(keys.sign)) continue;
+    room = message->get<std::string>();
+    CollectedLine out;
+    if (time != object.end()) out.time = json_time(*time);
+    const bool of_docker = keys.message == json_keys.front().message;
+    out.goes_on = of_docker && !room.ends_with('\n');
+    while (room.ends_with('\n')) room.pop_back();
+    out.text = room;
+    return out;
+  }
+  return std::nullopt;
+}
+
+/// The lines with text that are whole.
+std::vector<std::string_view> lines_of(std::string_view head) {
+  std::vector<std::string_view> lines;
+  for (std::size_t end; (end = head.find('\n')) != head.npos && lines.size() < deciding_lines;
+       head.remove_prefix(end + 1))
+    if (const std::string_view line = head.substr(0, end); line.find_first_not_of(" \t\r") != line.npos)
+      lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+std::optional<CollectorPrefix> CollectorPrefix::find(std::string_view head) {
+  const std::vector<std::string_view> lines = lines_of(head);
+  if (lines.size() < min_lines) return std::nullopt;
+  std::string room;
+  const auto fits = [&](const CollectorPrefix& form) {
+    return std::all_of(lines.begin(), lines.end(),
+                       [&](std::string_view line) { return form.peel(line, room).has_value(); });
+  };
+  std::string_view label = find_label(lines.front());
+  if (label.empty() && lines.size() >= min_indented) label = find_indentation(lines);
+  for (const Clock clock : {Clock::marked, Clock::bracketed, Clock::precise, Clock::json}) {
+    CollectorPrefix form(std::string(label), clock);
+    if (!fits(form)) continue;
+    const auto is_exact = [&](std::string_view line) {
+      const auto time = read_collector_time(line.substr(std::min(label.size(), line.size())));
+      return time && time->digits >= min_digits;
+    };
+    const auto exact = std::count_if(lines.begin(), lines.end(), is_exact);
+    if (clock != Clock::precise || 2 * static_cast<std::size_t>(exact) > lines.size()) return form;
+  }
+  if (const std::string_view writer = find_writer(lines); !writer.empty())
+    return CollectorPrefix(std::string(writer), Clock::journal);
+  CollectorPrefix form(std::string(label), Clock::none);
+  return !label.empty() && fits(form) ? std::optional(std::move(form)) : std::nullopt;
+}
+
+CollectedLine CollectorPrefix::read(std::string_view line, std::string& room) const {
+  return peel(line, room).value_or(CollectedLine{line, std::nullopt, false});
+}
+
+std::optional<CollectedLine> CollectorPrefix::peel(std::string_view line, std::string& room) const {
+  if (clock_ == Clock::journal) {
+    const auto entry = read_journal_line(line);
+    if (!entry || entry->writer != label_) return std::nullopt;
+    return CollectedLine{entry->message, entry->seconds, false};
+  }
+  // Of an empty message, editors remove the blank at the end.
+  const std::string_view kept = std::string_view(label_).substr(0, label_.find_last_not_of(" \t") + 1);
+  if (!line.starts_with(label_) && (kept.empty() || trimmed(line) != kept)) return std::nullopt;
+  const std::string_view rest = line.substr(std::min(label_.size(), line.size()));
+  if (clock_ == Clock::none) return CollectedLine{rest, std::nullopt, false};
+  if (clock_ == Clock::json) return read_json_line(rest, room);
+  const bool bracketed = clock_ == Clock::bracketed;
+  if (bracketed && !rest.starts_with('[')) return std::nullopt;
+  const auto time = read_collector_time(rest.substr(bracketed ? 1 : 0));
+  if (!time || (bracketed && !rest.substr(time->length + 1).starts_with(']'))) return std::nullopt;
+  const auto message = behind(rest, time->length + (bracketed ? 2 : 0));
+  if (!message) return std::nullopt;
+  CollectedLine out{*message, time->seconds, false};
+  if (clock_ == Clock::marked) {  // "stdout F ", "stderr P ", GitLab's "01O ", "01E+"
+    const std::size_t end = std::min(message->find(' '), message->size());
+    const std::string_view mark = message->substr(0, end);
+    if (mark == "stdout" || mark == "stderr") {
+      const std::string_view tag = message->substr(std::min(end + 1, message->size()), 2);
+      if (tag != "F " && tag != "P " && tag != "F" && tag != "P") return std::nullopt;
+      out.goes_on = tag.starts_with('P');
+      out.text.remove_prefix(end + 1 + tag.size());
+    } else if (mark.size() >= 3 && is_digit(mark[0]) && (mark[2] == 'O' || mark[2] == 'E')) {
+      out.text.remove_prefix(std::min<std::size_t>(4, message->size()));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return out;
+}
+
+}  // namespace oomdoctor
