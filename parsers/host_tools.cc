@@ -25,8 +25,8 @@ namespace {
 
 enum VmstatRole : int { other, available, end_of_names };
 
-/// Names the columns of sysstat's table behind its clock, "12:00:01 AM   UID       PID …", for the reader of tables.
-/// False if a line is none.
+/// Names the columns of sysstat's table behind its clock, "12:00:01 AM   UID       PID …", for the reader of tables;
+/// pidstat -h writes "# Time" there. False if a line is none.
 bool read_sysstat_names(std::string_view line, Layout& layout) {
   const auto cells = split_at_blanks(line);
   layout = {};
@@ -34,6 +34,7 @@ bool read_sysstat_names(std::string_view line, Layout& layout) {
   layout.kind = "log";
   if (cells.size() < 4) return false;
   std::size_t i = read_cell_time(cells[0]) ? 1 : 0;  // the clock may be cut off already, as the line's own
+  if (cells[0] == "#") i = cells[1] == "Time" ? 2 : 1;
   layout.columns.emplace_back("time");
   if (cells[i] == "AM" || cells[i] == "PM") layout.columns.emplace_back("am_pm"), ++i;
   for (; i < cells.size(); ++i) layout.columns.emplace_back(cells[i]);

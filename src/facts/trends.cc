@@ -47,10 +47,11 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const Runs& runs,
     const Series &sa = scan.series[a], &sb = scan.series[b];
     const bool enough_a = sa.n >= 4, enough_b = sb.n >= 4;
     if (enough_a != enough_b) return enough_a;
-    // Prefer growth within one metric. Then prefer the better metric, then the longer series.
+    // Prefer growth within one metric. Then prefer the better metric, then the longer series, then the larger process.
     if (sa.metric == sb.metric && trends[a].leak != trends[b].leak) return trends[a].leak;
     if (metric_rank(sa.metric) != metric_rank(sb.metric)) return metric_rank(sa.metric) < metric_rank(sb.metric);
-    return sa.n > sb.n;
+    if (sa.n != sb.n || !is_process_series(sa) || !is_process_series(sb)) return sa.n > sb.n;
+    return sa.max_value > sb.max_value;
   };
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
@@ -262,6 +263,16 @@ bool shows_progress(const ScanResult& scan, const Series& s) {
          2 * scan.progress_lines >= s.n;
 }
 
+/// The largest RAM of another process in a log that lists several.
+double largest_neighbour(const ScanResult& scan, const Series& s) {
+  double largest = 0;
+  if (s.metric != Metric::host_rss || !is_process_series(s)) return largest;
+  for (const Series& other : scan.series)
+    if (other.metric == s.metric && is_process_series(other) && other.origin.pid != s.origin.pid)
+      largest = std::max(largest, other.max_value);
+  return largest;
+}
+
 /// The inputs of the trend of each series.
 std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Runs& runs, const Incident* incident,
                                       std::optional<i64> capacity) {
@@ -275,6 +286,7 @@ std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Runs& runs, 
     if (!runs.follows(s)) growth.capacity.reset();  // a run that is over fills no memory
     growth.unreachable_bytes = unreachable.bytes_for(s);
     growth.at_work = shows_progress(scan, s);
+    if (incident == nullptr) growth.neighbour = largest_neighbour(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free &&

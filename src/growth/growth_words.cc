@@ -89,12 +89,34 @@ double height_of_jump(const FittedSeries& fitted, double x, double by_law) {
   return seen == 0 || std::abs(seen - by_law) <= alike * std::abs(by_law) ? by_law : seen;
 }
 
+/// True if the values from x on stay at the level, but for a few: the law may only average over values that do not.
+bool stays_at(const FittedSeries& fitted, double x, double level) {
+  constexpr double close = 0.1;  // of the level
+  constexpr double most = 0.85;  // of the values
+  const Points& points = fitted.samples.points;
+  const auto from = std::lower_bound(points.x.begin(), points.x.end(), x) - points.x.begin();
+  const auto near = std::count_if(points.y.begin() + from, points.y.end(),
+                                  [&](double y) { return std::abs(y - level) <= close * std::abs(level); });
+  return static_cast<double>(near) >= most * static_cast<double>(std::ssize(points.y) - from);
+}
+
+std::string varying_words(const FittedSeries& fitted) {
+  return fmt::format("varies around {} by {}, no trend", usual_level_text(fitted),
+                     size(find_fit(fitted, Law::constant)->sigma));
+}
+
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string last = size_text(fitted, fit.at(fitted.last()));
   if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
   const double knot = fit.origin + fit.theta.front() * fit.width;
   const std::string place = place_text(fitted, knot);
+  const double last_knot = fit.origin + fit.theta.back() * fit.width;
+  if (!stays_at(fitted, last_knot, fit.at(fitted.last()))) {
+    constexpr double short_end = 0.05;  // of the window
+    return fitted.last() - last_knot <= short_end * fitted.window() ? "flat, only the last values differ"
+                                                                    : varying_words(fitted);
+  }
   if (fit.theta.size() > 1)
     return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
   const double height =
@@ -118,6 +140,20 @@ std::optional<double> find_settled(const FittedSeries& fitted, const GrowthVerdi
     if (std::abs(fit.at(x) - start) >= growth_limits::done * std::abs(way)) return x;
   }
   return fitted.last();
+}
+
+/// The size of a warm-up and its end: by the law, or by the values where the law averages over a faster rise.
+struct WarmUp {
+  double way = 0, end = 0;
+};
+WarmUp find_rise(const FittedSeries& fitted, WarmUp by_law, double level) {
+  constexpr double alike = 0.25;  // of the rise
+  const Points& points = fitted.samples.points;
+  const double start = points.y.front(), way = level - start;
+  if (std::abs(by_law.way - way) <= alike * std::abs(way)) return by_law;
+  for (std::size_t i = 0; i < points.y.size(); ++i)
+    if (std::abs(points.y[i] - start) >= growth_limits::done * std::abs(way)) return {way, points.x[i]};
+  return by_law;
 }
 
 /// How the run reached the level of its working stage.
@@ -154,7 +190,9 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
   if (const auto range = narrow_range(fitted); range && trend.shape == Shape::saturating)
     return fmt::format("flat at {}, within {}", usual_level_text(fitted), size_text(fitted, *range));
-  if (fitted.approach && came && fitted.approach->decides) return approach_words(fitted, verdict, trend.shape);
+  if (fitted.approach && came && fitted.approach->decides)
+    return stays_at(fitted, fitted.first(), fit.at(fitted.last())) ? approach_words(fitted, verdict, trend.shape)
+                                                                   : varying_words(fitted);
   switch (trend.shape) {
     case Shape::flat:
       return "flat at " + usual_level_text(fitted);
@@ -164,8 +202,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
                          fitted.samples.points.size());
     case Shape::noisy:
       if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
-      return fmt::format("varies around {} by {}, no trend", usual_level_text(fitted),
-                         size(find_fit(fitted, Law::constant)->sigma));
+      return varying_words(fitted);
     case Shape::sawtooth:
       return trend.period ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
                                         x_unit(fitted))
@@ -175,12 +212,15 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
     default:
       break;
   }
-  if (const auto settled = find_settled(fitted, verdict))
-    return trend.shape == Shape::warmup
-               ? fmt::format("{} until {}, then flat at {}", movement(fitted, way), place_text(fitted, *settled),
-                             size_text(fitted, fit.at(fitted.last())))
-               : fmt::format("levels off at {} after {}", size_text(fitted, fit.at(fitted.last())),
-                             place_text(fitted, *settled));
+  if (const auto settled = find_settled(fitted, verdict)) {
+    const double level = fit.at(fitted.last());
+    if (!stays_at(fitted, *settled, level)) return varying_words(fitted);
+    if (trend.shape != Shape::warmup)
+      return fmt::format("levels off at {} after {}", size_text(fitted, level), place_text(fitted, *settled));
+    const auto [rise, end] = find_rise(fitted, {way, *settled}, level);
+    return fmt::format("{} until {}, then flat at {}", movement(fitted, rise), place_text(fitted, end),
+                       size_text(fitted, level));
+  }
   return movement(fitted, way) + ", ever more slowly";
 }
 

@@ -344,3 +344,30 @@ TEST_CASE("the same series gives the same answer") {
   REQUIRE(first.forecast);
   CHECK(first.forecast->step_low == second.forecast->step_low);
 }
+
+TEST_CASE("the words call no end flat that is not") {
+  // Two short jobs behind a long idle time: each law averages over what is not level.
+  Series jobs = series_at({}, {}, 0.001 * GB);
+  jobs.has_steps = false;
+  for (int i = 0; i < 600; ++i) {
+    const double size = i % 97 < 9 ? 6.5 : i > 540 ? 7.5 - 0.004 * (i % 40) : 0.9 + 0.6 * ((i / 23) % 3);
+    jobs.add(i, i, GB * size);
+  }
+  CHECK(analyse_growth(jobs).why.find("then flat") == std::string::npos);
+
+  // A monitor started before the job: its memory is there at the second value, whatever a law says.
+  Series job = series_at({}, {}, 0.001 * GB);
+  job.has_steps = false, job.has_times = true;
+  for (int i = 0; i < 130; ++i) job.add(60 * i, 60 * i, i == 0 ? 0 : GB * (i > 40 && i < 62 ? 0.55 : 1.8));
+  CHECK(analyse_growth(job).why == "rises by 1.68 GiB until value 2, second 60, then flat at 1.68 GiB");
+}
+
+TEST_CASE("growth far below the largest process of a list is no leak") {
+  Series small = series_at({}, {}, 0.001 * GB);
+  small.has_steps = false, small.has_times = true;
+  for (int i = 0; i < 40; ++i) small.add(60 * i, 60 * i, GB * (1 + 0.004 * i));
+  CHECK(analyse_growth(small).leak);
+  GrowthOptions beside;
+  beside.neighbour = 60 * GB;
+  CHECK_FALSE(analyse_growth(small, beside).leak);
+}
