@@ -526,7 +526,8 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   phase.id = find_phase_in_frames(scan, incident);
   if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
   if (phase.id.empty() && incident.oom.has(OomTrait::in_backward)) phase.id = "backward";
-  for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"}})
+  for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"},
+                                    std::pair{"for/gradients", "backward"}})
     if (const Event* said = find_purpose(scan, incident, purpose); said != nullptr && phase.id.empty()) {
       phase.id = id;
       phase.by = said->evidence;
@@ -588,6 +589,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
             {for_compute != nullptr ? for_compute->evidence : here[0]});
   const Event* for_optimizer = find_purpose(scan, incident, "for/optimizer");
   if (for_optimizer != nullptr) facts.set("trace.optimizer", Value{true}, {for_optimizer->evidence});
+  const Event* for_context = find_purpose(scan, incident, "for/context");
+  if (for_context != nullptr) facts.set("trace.setup", Value{true}, {for_context->evidence});
   if (!frames.empty()) {
     // Use only the innermost frames, which requested the memory.
     const std::size_t first = frames.size() > 6 ? frames.size() - 6 : 0;
@@ -617,7 +620,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                     std::none_of(frames.begin(), frames.end(), in_forward)},
               here);
     facts.set("trace.decodes_latents", Value{std::any_of(frames.begin(), frames.end(), is_of_vae)}, here);
-    facts.set("trace.setup", Value{precedes_model(scan, incident, frames)}, here);
+    if (for_context == nullptr) facts.set("trace.setup", Value{precedes_model(scan, incident, frames)}, here);
     const Frame* user = user_frame(frames);
     facts.set(
         "trace.growing",

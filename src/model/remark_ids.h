@@ -27,6 +27,8 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"for/weights", "what was refused was to hold the weights of a model"},
     {"for/compute", "what was refused was to hold the intermediate results of a step: compute buffers"},
     {"for/optimizer", "what was refused was to hold an optimizer's states, or the update from them"},
+    {"for/context", "what was refused was to open the device for the process"},
+    {"for/gradients", "what was refused was for the gradients, in the backward pass"},
     {"for/evaluation", "what was refused was for a validation or test pass"},
     {"collateral/timeout", "a collective operation timed out because a peer is gone"},
     {"collateral/terminated", "the launcher terminates the other processes; the process, where it is named"},
