@@ -48,13 +48,24 @@ void pbs(const Match& m, EventSink& sink) {
   emit_usage(sink, "pbs", is_virtual, whole ? used : "", whole ? limit : "");
 }
 
-/// Torque's mail contains the usage of each resource, but not which resource exceeded its limit.
+/// Torque's mail contains the usage of each resource, but not which resource exceeded its limit. New versions also
+/// print the requested memory: the usage above it is the reason.
 void torque(const Match& m, EventSink& sink) {
-  Oom oom = scheduler_failure("torque");
+  std::optional<Bytes> resident, mapped, requested;
   m.cursor.forward(30, [&](const Line& line) {
-    if (const auto used = size_after(line.text, "resources_used.mem=")) oom.process = used;
+    if (const auto used = size_after(line.text, "resources_used.mem=")) resident = used;
+    if (const auto used = size_after(line.text, "resources_used.vmem=")) mapped = used;
+    if (const auto size = size_after(line.text, "req_information.total_memory.0=")) requested = size;
     return true;
   });
+  const auto exceeds = [&](const std::optional<Bytes>& used) {
+    return used && requested && used->count > requested->count;
+  };
+  const bool is_virtual = exceeds(mapped) && !exceeds(resident);
+  Oom oom = scheduler_failure(is_virtual ? "torque-virtual" : "torque");
+  if (is_virtual) oom.traits = {OomTrait::virtual_limit};
+  oom.process = is_virtual ? mapped : resident;
+  if (exceeds(oom.process)) oom.limit = requested;
   sink.oom(std::move(oom));
 }
 

@@ -215,6 +215,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.limit_kill", truth, "the limit of a container or job was reached, not the machine's memory"},
       {"host.sigkill_only", truth, "killed by signal 9, without a reason in the log"},
       {"host.vanished", truth, "a process was gone without any message, not even a signal"},
+      {"host.compiler", truth, "the killed process is a compiler"},
       {"host.worker_killed", truth, "a data loader worker was killed"},
       {"host.bus_error", truth, "a bus error or a full /dev/shm"},
       {"host.allocation_failed", truth, "an allocation of host RAM failed"},

@@ -57,6 +57,13 @@ bool is_python(std::string_view process) {
          std::any_of(names.begin(), names.end(), [&](std::string_view name) { return process.starts_with(name); });
 }
 
+/// Process names of compilers and linkers. A build starts one for each of its jobs.
+bool is_compiler(std::string_view process) {
+  constexpr std::array<std::string_view, 9> names = {"cc1",  "cc1plus", "f951",  "cicc",   "ptxas",
+                                                     "nvcc", "rustc",   "clang", "clang++"};
+  return std::find(names.begin(), names.end(), process) != names.end();
+}
+
 /// True if data loader workers are in use: the log counts them, one of them died, or one of their frames is in the
 /// traceback.
 bool uses_loader(const ScanResult& scan, const Incident& incident) {
@@ -197,6 +204,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   if (const std::string_view manager = host ? find_manager(scan, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
   if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
+  set_true("host.compiler", host && is_compiler(oom.process_name));
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
     set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(scan, primary)));
   if (host) {

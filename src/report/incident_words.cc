@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 36> titles_by_format = {{
+constexpr std::array<Words, 38> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -34,6 +34,7 @@ constexpr std::array<Words, 36> titles_by_format = {{
     {"yarn-virtual", "YARN ended a container at its limit of virtual memory"},
     {"pbs-virtual", "PBS ended the job at its limit of virtual memory"},
     {"slurm-virtual", "Slurm ended the job at its limit of virtual memory"},
+    {"torque-virtual", "Torque ended the job at its limit of virtual memory"},
     {"grid-engine-virtual", "Grid Engine ended the job at its limit of virtual memory"},
     {"java-heap", "The Java heap was full"},
     {"java-direct", "Java's direct buffers were used up"},
@@ -41,6 +42,7 @@ constexpr std::array<Words, 36> titles_by_format = {{
     {"javascript-heap", "The JavaScript heap was full"},
     {"spark-results", "Spark refused results of tasks above spark.driver.maxResultSize"},
     {"ray-worker-died", "A Ray worker vanished without a message"},
+    {"compiler-killed", "The compiler was killed; the log does not say why"},
     {"workers-gone", "Background workers vanished without a message"},
     {"notebook", "The notebook's session ran out of host RAM"},
     {"kernel-died", "The notebook's kernel died without a reason in the log"},
