@@ -387,7 +387,9 @@ void memory_details(const Match& m, EventSink& sink) {
 void driver(const Match& m, EventSink& sink) {
   // The pool tried to grow for an algorithm that its caller can do without.
   if (is_near(m.cursor, 3, 0, {"caller indicates that this is not a failure"})) return;
-  emit_refusal(m, leading_integer(m[1]), sink, tf_failure(Agent::driver, "tf-driver"));
+  Oom oom = tf_failure(Agent::driver, "tf-driver");
+  if (m[2].starts_with('H') || m[2].starts_with('h')) oom.traits = {OomTrait::rocm};  // HIP's status
+  emit_refusal(m, leading_integer(m[1]), sink, std::move(oom));
 }
 
 void pinned(const Match& m, EventSink& sink) {

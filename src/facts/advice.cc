@@ -39,7 +39,7 @@ double dividing_batch(double wanted, double batch, double accumulation) {
 
 /// True if the refused request does not depend on the step size: other processes had taken the GPU before, one request
 /// exceeds a GPU that is otherwise empty, this process had and wanted the smaller part of it, a cache of requests fills
-/// it, or the platform sets the limit.
+/// it, the platform sets the limit, or TensorFlow's pool asked for more than any GPU has.
 bool is_independent_of_step(const Facts& facts) {
   constexpr double little_given = 0.25, nothing_held = 0.02;  // of the GPU
   const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
@@ -49,7 +49,10 @@ bool is_independent_of_step(const Facts& facts) {
       facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
   const bool small = facts.number("account.demand_share").value_or(1) < majority;
   const bool cached = facts.number("snapshot.cache_share").value_or(0) >= majority;
-  return taken || alone || small || cached || facts.find("settings.block_limit") != nullptr ||
+  constexpr double of_no_gpu = 1024.0 * static_cast<double>(GiB);
+  const bool pool = facts.text("oom.framework") == "tensorflow" && facts.text("oom.agent") == "driver" &&
+                    facts.number("oom.request").value_or(0) >= of_no_gpu;
+  return taken || alone || small || cached || pool || facts.find("settings.block_limit") != nullptr ||
          facts.is_true("settings.unified_memory");
 }
 

@@ -121,6 +121,9 @@ void advice_facts(Facts& facts);    // advice.cc: advice.*
 /// The first failure that ended the work; otherwise the last one that the program survived.
 std::optional<std::size_t> find_primary(const ScanResult& scan);
 
+/// The vendor of the device of a failure, by the agent that refused, else by words in the log; "" if neither shows it.
+std::string_view device_vendor(const ScanResult& scan, const Incident& incident);  // settings.cc
+
 /// True if the series is the memory of one process, as a monitor lists it.
 bool is_process_series(const Series& series);  // neighbours.cc
 

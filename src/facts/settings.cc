@@ -182,6 +182,10 @@ bool is_of_later_run(const KnownSetting& setting, const Incident* failed) {
          failure.last_line < line.first_line;
 }
 
+std::string_view device_vendor(const ScanResult& scan, const Incident& incident) {
+  return find_vendor(scan, incident.oom, find_agent(scan, incident));
+}
+
 // The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
@@ -209,7 +213,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
     if (device) {
-      const std::string_view vendor = find_vendor(scan, incident->oom, agent);
+      const std::string_view vendor = device_vendor(scan, *incident);
       if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);

@@ -154,10 +154,9 @@ class Assembler {
 
   static std::string incident_id(std::size_t i) { return "incident-" + std::to_string(i + 1); }
 
-  static Accelerator accelerator_of(const Oom& oom) {
-    return oom.has(OomTrait::tpu)              ? Accelerator::tpu
-           : oom.agent == Agent::npu_allocator ? Accelerator::npu
-                                               : Accelerator::gpu;
+  Accelerator accelerator_of(const Incident& incident) const {
+    const std::string_view vendor = device_vendor(scan_, incident);
+    return vendor == "google" ? Accelerator::tpu : vendor == "huawei" ? Accelerator::npu : Accelerator::gpu;
   }
 
   ReportIncident incident(std::size_t index) const {
@@ -172,7 +171,7 @@ class Assembler {
     r.agent = to_string(oom.agent);
     r.framework = oom.framework;
     r.message_format = oom.message_format;
-    r.accelerator = accelerator_of(oom);
+    r.accelerator = accelerator_of(in);
     r.location = location(in.evidence);
     for (const Evidence& e : in.context) r.context.push_back(location(e));
     for (const Evidence& e : in.occurrences) r.occurrences.push_back(location(e));
@@ -319,7 +318,7 @@ class Assembler {
     r.rank = s.origin.rank;
     r.device = s.origin.device;
     for (const Incident& in : scan_.incidents)  // a job has devices of one kind
-      if (r.accelerator == Accelerator::gpu) r.accelerator = accelerator_of(in.oom);
+      if (r.accelerator == Accelerator::gpu) r.accelerator = accelerator_of(in);
     if (analysis_.runs.all.size() > 1) r.run = s.run + 1;
     r.followed = analysis_.runs.follows(s);
     r.unit = s.unit;
