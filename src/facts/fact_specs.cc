@@ -125,6 +125,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.optimizer", truth, "an optimizer requested the memory"},
       {"trace.foreach", truth, "a multi-tensor (foreach) optimizer kernel requested the memory"},
       {"trace.load", truth, "making, loading or moving weights requested the memory"},
+      {"trace.in_tiles", truth, "a frame of the traceback works on a picture in tiles"},
       {"trace.decodes_latents", truth,
        "a frame of the traceback makes an image of its latent form, or the reverse (VAE)"},
       {"trace.setup", truth, "it failed while the device or the process group was set up, before any model"},

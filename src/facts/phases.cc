@@ -620,6 +620,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                     std::none_of(frames.begin(), frames.end(), in_forward)},
               here);
     facts.set("trace.decodes_latents", Value{std::any_of(frames.begin(), frames.end(), is_of_vae)}, here);
+    facts.set(
+        "trace.in_tiles",
+        Value{std::any_of(frames.begin(), frames.end(),
+                          [](const Frame& f) { return contains(f.function, "tiled") || contains(f.code, "tiled"); })},
+        here);
     if (for_context == nullptr) facts.set("trace.setup", Value{precedes_model(scan, incident, frames)}, here);
     const Frame* user = user_frame(frames);
     facts.set(
