@@ -44,7 +44,7 @@ class BlockReader {
   bool more_ = true;
   std::string carried_;                      ///< the end of the last text: left margin and start of the next block
   std::vector<std::size_t> carried_breaks_;  ///< removed line ends in it
-  std::vector<LineTime> carried_times_;      ///< times of its lines
+  std::vector<LineTag> carried_tags_;        ///< of its lines
   std::size_t begin_ = 0;                    ///< start of the next block in `carried_`
   std::size_t offset_ = 0;                   ///< of `carried_`, in the text of the source
   i64 number_ = 0;

@@ -66,7 +66,7 @@ void EventDispatcher::add(const Window& window, BlockMatches& findings, std::siz
     ref.line.last += lines_;
     ref.first_line += lines_;
     ref.last_line += lines_;
-    if (!ref.line.prefix.time) ref.line.prefix.time = window.collected_time(ref.line.begin);
+    window.add_tag(ref.line);
   };
   for (StepRun& run : findings.runs) shift(run.last), shift(run.advanced);
   declared_.begin_block(findings, lines_);
@@ -126,7 +126,8 @@ void EventDispatcher::emit_rows(const Window& window, const RowRun& run, const B
     ref.line.begin = place.begin;
     ref.line.end = place.end;
     ref.line.text = place.text;
-    ref.line.prefix.time = window.collected_time(place.begin);
+    ref.line.prefix = {};
+    window.add_tag(ref.line);
     ref.line.number = ref.first_line = place.number + lines_;
     ref.line.last = ref.last_line = place.last + lines_;
     ref.reader = run.table->name;

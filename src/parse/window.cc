@@ -27,10 +27,12 @@ i64 Window::removed_breaks(std::size_t begin, std::size_t end) const {
          std::lower_bound(removed_breaks_.begin(), removed_breaks_.end(), begin);
 }
 
-std::optional<double> Window::collected_time(std::size_t begin) const {
-  const auto at = std::lower_bound(times_.begin(), times_.end(), begin,
-                                   [](const LineTime& time, std::size_t place) { return time.begin < place; });
-  return at != times_.end() && at->begin == begin ? std::optional(at->seconds) : std::nullopt;
+void Window::add_tag(Line& line) const {
+  const auto tag = std::lower_bound(tags_.begin(), tags_.end(), line.begin,
+                                    [](const LineTag& own, std::size_t place) { return own.begin < place; });
+  if (tag == tags_.end() || tag->begin != line.begin) return;
+  if (!line.prefix.time) line.prefix.time = tag->time;
+  if (!line.prefix.pid) line.prefix.pid = tag->pid;
 }
 
 i64 Window::line_ends(std::size_t begin, std::size_t end) const {

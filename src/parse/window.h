@@ -55,15 +55,15 @@ class Window {
   static constexpr std::size_t long_line = 64 << 10;
 
   /// `removed_breaks`: ascending offsets in the buffer at which a line end of the file was removed. `offset`: position
-  /// of the buffer in the text of its source. `times`: those that a log collector printed before the lines.
+  /// of the buffer in the text of its source. `tags`: what a log collector printed before the lines.
   explicit Window(std::string_view buffer, std::span<const std::size_t> removed_breaks = {}, std::size_t offset = 0,
-                  std::span<const LineTime> times = {})
-      : buffer_(buffer), removed_breaks_(removed_breaks), offset_(offset), times_(times) {}
+                  std::span<const LineTag> tags = {})
+      : buffer_(buffer), removed_breaks_(removed_breaks), offset_(offset), tags_(tags) {}
   Window(Window&&) = default;
 
   std::string_view buffer() const { return buffer_; }
-  /// The time that a log collector printed before the line that begins here.
-  std::optional<double> collected_time(std::size_t begin) const;
+  /// Gives a line without a time or a pid those that a log collector printed before it.
+  void add_tag(Line& line) const;
   /// True if no line of the buffer needs cleaning.
   bool clean() const { return lines().clean(); }
   /// True if this line of the window needed no cleaning.
@@ -111,7 +111,7 @@ class Window {
   std::string_view buffer_;
   std::span<const std::size_t> removed_breaks_;
   std::size_t offset_;
-  std::span<const LineTime> times_;
+  std::span<const LineTag> tags_;
   mutable std::optional<LineIndex> lines_;  ///< made on first use
   mutable std::deque<std::string> cleaned_;
 };

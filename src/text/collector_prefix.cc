@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <utility>
 #include <vector>
@@ -83,6 +84,7 @@ std::string_view find_indentation(const std::vector<std::string_view>& lines) {
 struct JournalLine {
   double seconds = 0;
   std::string_view writer;  ///< "node7 train.sh"; empty without a process id
+  i64 pid = 0;
   std::string_view message;
 };
 
@@ -108,7 +110,10 @@ std::optional<JournalLine> read_journal_line(std::string_view line) {
   const std::string_view writer = rest->substr(0, colon);
   const std::size_t bracket = writer.find('[');
   if (writer.find(' ', host + 1) != writer.npos) return std::nullopt;
-  if (writer.ends_with(']') && bracket != writer.npos) out.writer = writer.substr(0, bracket);
+  if (writer.ends_with(']') && bracket != writer.npos) {
+    out.writer = writer.substr(0, bracket);
+    std::from_chars(writer.data() + bracket + 1, writer.data() + writer.size(), out.pid);  // 0 if there is none
+  }
   out.message = rest->substr(colon + 2);
   return out;
 }
@@ -196,46 +201,46 @@ std::optional<CollectorPrefix> CollectorPrefix::find(std::string_view head) {
   };
   std::string_view label = find_label(lines.front());
   if (label.empty() && lines.size() >= min_indented) label = find_indentation(lines);
-  for (const Clock clock : {Clock::marked, Clock::bracketed, Clock::precise, Clock::json}) {
-    CollectorPrefix form(std::string(label), clock);
+  for (const StampForm stamp : {StampForm::marked, StampForm::bracketed, StampForm::precise, StampForm::json}) {
+    CollectorPrefix form(std::string(label), stamp);
     if (!fits(form)) continue;
     const auto is_exact = [&](std::string_view line) {
       const auto time = read_collector_time(line.substr(std::min(label.size(), line.size())));
       return time && time->digits >= min_digits;
     };
     const auto exact = std::count_if(lines.begin(), lines.end(), is_exact);
-    if (clock != Clock::precise || 2 * static_cast<std::size_t>(exact) > lines.size()) return form;
+    if (stamp != StampForm::precise || 2 * static_cast<std::size_t>(exact) > lines.size()) return form;
   }
   if (const std::string_view writer = find_writer(lines); !writer.empty())
-    return CollectorPrefix(std::string(writer), Clock::journal);
-  CollectorPrefix form(std::string(label), Clock::none);
+    return CollectorPrefix(std::string(writer), StampForm::journal);
+  CollectorPrefix form(std::string(label), StampForm::none);
   return !label.empty() && fits(form) ? std::optional(std::move(form)) : std::nullopt;
 }
 
 CollectedLine CollectorPrefix::read(std::string_view line, std::string& room) const {
-  return peel(line, room).value_or(CollectedLine{line, std::nullopt, false});
+  return peel(line, room).value_or(CollectedLine{line, std::nullopt});
 }
 
 std::optional<CollectedLine> CollectorPrefix::peel(std::string_view line, std::string& room) const {
-  if (clock_ == Clock::journal) {
+  if (stamp_ == StampForm::journal) {
     const auto entry = read_journal_line(line);
     if (!entry || entry->writer != label_) return std::nullopt;
-    return CollectedLine{entry->message, entry->seconds, false};
+    return CollectedLine{entry->message, entry->seconds, entry->pid};
   }
   // Of an empty message, editors remove the blank at the end.
   const std::string_view kept = std::string_view(label_).substr(0, label_.find_last_not_of(" \t") + 1);
   if (!line.starts_with(label_) && (kept.empty() || trimmed(line) != kept)) return std::nullopt;
   const std::string_view rest = line.substr(std::min(label_.size(), line.size()));
-  if (clock_ == Clock::none) return CollectedLine{rest, std::nullopt, false};
-  if (clock_ == Clock::json) return read_json_line(rest, room);
-  const bool bracketed = clock_ == Clock::bracketed;
+  if (stamp_ == StampForm::none) return CollectedLine{rest, std::nullopt};
+  if (stamp_ == StampForm::json) return read_json_line(rest, room);
+  const bool bracketed = stamp_ == StampForm::bracketed;
   if (bracketed && !rest.starts_with('[')) return std::nullopt;
   const auto time = read_collector_time(rest.substr(bracketed ? 1 : 0));
   if (!time || (bracketed && !rest.substr(time->length + 1).starts_with(']'))) return std::nullopt;
   const auto message = behind(rest, time->length + (bracketed ? 2 : 0));
   if (!message) return std::nullopt;
-  CollectedLine out{*message, time->seconds, false};
-  if (clock_ == Clock::marked) {  // "stdout F ", "stderr P ", GitLab's "01O ", "01E+"
+  CollectedLine out{*message, time->seconds};
+  if (stamp_ == StampForm::marked) {  // "stdout F ", "stderr P ", GitLab's "01O ", "01E+"
     const std::size_t end = std::min(message->find(' '), message->size());
     const std::string_view mark = message->substr(0, end);
     if (mark == "stdout" || mark == "stderr") {

@@ -15,14 +15,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/bytes.h"
 
 namespace oomdoctor {
 
 /// A line without what the collector added.
 struct CollectedLine {
   std::string_view text;
-  std::optional<double> time;  ///< seconds since 1970, or since midnight if no date is printed
-  bool goes_on = false;        ///< the next line continues this one
+  std::optional<double> time;   ///< seconds since 1970, or since midnight if no date is printed
+  std::optional<i64> pid = {};  ///< of the writer
+  bool goes_on = false;         ///< the next line continues this one
 };
 
 /// The form that the lines of a text share.
@@ -36,14 +40,14 @@ class CollectorPrefix {
   CollectedLine read(std::string_view line, std::string& room) const;
 
  private:
-  enum class Clock { none, precise, marked, bracketed, journal, json };
+  enum class StampForm { none, precise, marked, bracketed, journal, json };
 
-  CollectorPrefix(std::string label, Clock clock) : label_(std::move(label)), clock_(clock) {}
+  CollectorPrefix(std::string label, StampForm stamp) : label_(std::move(label)), stamp_(stamp) {}
 
   std::optional<CollectedLine> peel(std::string_view line, std::string& room) const;
 
   std::string label_;  ///< the same on each line; may be empty. Of a journal, the host and the program
-  Clock clock_;        ///< what follows
+  StampForm stamp_;    ///< what follows
 };
 
 }  // namespace oomdoctor

@@ -197,8 +197,8 @@ void LineUnwrapper::peel(UnwrappedText& out, bool at_end) {
     const bool whole = feed != rest.npos;
     if (!whole && !at_end && rest.size() <= longest_waiting) break;
     const std::string_view line = rest.substr(0, feed);
-    const CollectedLine own = in_line_ ? CollectedLine{line, std::nullopt, false} : collector_->read(line, room);
-    if (own.time) out.times.push_back({out.bytes.size(), *own.time});
+    const CollectedLine own = in_line_ ? CollectedLine{line, std::nullopt} : collector_->read(line, room);
+    if (own.time || own.pid) out.tags.push_back({out.bytes.size(), own.time, own.pid});
     out.bytes.append(own.text);
     if (whole && own.goes_on)
       out.removed_breaks.push_back(out.bytes.size());

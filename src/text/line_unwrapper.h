@@ -20,17 +20,18 @@ namespace oomdoctor {
 /// read like its continuation.
 std::size_t console_width(std::string_view head);
 
-/// The time that a collector printed before a line, in seconds since 1970.
-struct LineTime {
+/// What a collector printed before a line.
+struct LineTag {
   std::size_t begin = 0;  ///< of the line
-  double seconds = 0;
+  std::optional<double> time;
+  std::optional<i64> pid;
 };
 
-/// Text, the ascending positions in it where a line end was removed, and the times of lines.
+/// Text, the ascending positions in it where a line end was removed, and the tags of its lines.
 struct UnwrappedText {
   TextBuffer bytes;
   std::vector<std::size_t> removed_breaks;
-  std::vector<LineTime> times;
+  std::vector<LineTag> tags;
 };
 
 /// Reads a source and restores its lines. Keeps a reference to the source. Not thread-safe.

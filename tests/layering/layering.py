@@ -49,7 +49,7 @@ LIBRARIES = {
     "toml++": (r"toml\+\+/", {"text"}, set()),
     "xxHash": (r"xxhash", {"text"}, set()),
     "utf8proc": (r"utf8proc", {"report"}, set()),
-    "nlohmann-json": (r"nlohmann/", {"evidence", "serialize", "render", "mcp", "cli"}, set()),
+    "nlohmann-json": (r"nlohmann/", {"text", "evidence", "serialize", "render", "mcp", "cli"}, set()),
 }
 
 # Ids that are also words of the report's contract or of a log, as (file or folder, id): why.

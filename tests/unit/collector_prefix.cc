@@ -18,7 +18,7 @@ std::string restored(const std::string& text, std::vector<double>* times = nullp
   UnwrappedText out;
   while (reader.read(out, 64)) continue;
   if (times != nullptr)
-    for (const LineTime& time : out.times) times->push_back(time.seconds);
+    for (const LineTag& tag : out.tags) times->push_back(*tag.time);
   if (breaks != nullptr) *breaks = out.removed_breaks;
   return std::string(out.bytes.text());
 }
