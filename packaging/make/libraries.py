@@ -1,18 +1,21 @@
-"""The libraries inside the static program, as the build and dpkg report them: a list for SPDX, and their licences.
+"""The libraries inside a program, as the build and dpkg report them: a list for SPDX, and their licences.
 
 The build names the headers that it read (ninja) and the archives that it linked (the linker's map); dpkg names the
-package of each. A library that is used without being listed is therefore impossible.
+package of each. A library that is used without being listed is therefore impossible. The WebAssembly build has the libraries of
+scripts/web-libraries, which lists them. `libraries.py` prints their licences.
 """
 import datetime
 import json
 import pathlib
 import re
 import subprocess
+import sys
 import urllib.parse
 import uuid
 
 DOCUMENTS = pathlib.Path("/usr/share/doc")
 SYSROOT = "/build/sysroot/"
+WASM = pathlib.Path(__file__).resolve().parents[2] / "build" / "sysroot" / "wasm"
 
 # The licences as SPDX spells them. Debian spells them in its own way, and lists other choices of the same file apart.
 SPDX = {
@@ -30,9 +33,10 @@ SPDX = {
     "pd": "LicenseRef-PublicDomain",
     "zlib": "Zlib",
 }
-# Sources whose copyright files are prose.
+# Sources whose copyright files are prose, or have the licence of a library under another heading.
 PROSE = {
     "cross-toolchain-base": "LGPL-2.1-or-later",  # the C library for another architecture
+    "emscripten": "(MIT OR NCSA) AND Apache-2.0 WITH LLVM-exception",  # its C and C++ libraries
     "gcc-12": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "gcc-12-cross": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "glibc": "LGPL-2.1-or-later",
@@ -92,7 +96,16 @@ def packages_of(build):
     """[{"name", "version", "licence", "documents"}] of the packages that these files come from."""
     files = files_of(build)
     of_sysroot = [path for path in files if SYSROOT in path]
-    found = {*installed(sorted(set(files) - set(of_sysroot))), *(unpacked(of_sysroot) if of_sysroot else ())}
+    return described({*installed(sorted(set(files) - set(of_sysroot))), *(unpacked(of_sysroot) if of_sysroot else ())})
+
+
+def packages_of_wasm():
+    """The same of the WebAssembly build."""
+    lines = [line.split("\t") for line in (WASM / "packages").read_text().splitlines()]
+    return described((name, version, source, WASM / "copyright" / name) for name, version, source in lines)
+
+
+def described(found):
     return [{"name": name, "version": version, "licence": licence_of(documents, source), "documents": documents}
             for name, version, source, documents in sorted(found)]
 
@@ -137,3 +150,8 @@ def notices(packages):
     rule = "=" * 100
     return "oomdoctor contains code of these libraries.\n\n" + "\n\n".join(
         f"{rule}\n{chr(10).join(names)}\n{rule}\n\n{text}" for text, names in texts.items()) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(notices(packages_of_wasm()))

@@ -17,12 +17,21 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sTOTAL_STACK=4194304 -O2 -sEXPORTED_RUNTIME_METHODS=ccall)
   set_target_properties(oomdoctor_engine PROPERTIES LINK_DEPENDS ${web}/worker.js)
 
+  # The licences of the libraries in it.
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(licences ${PROJECT_SOURCE_DIR}/packaging/make/libraries.py)
+  add_custom_command(
+    OUTPUT ${PROJECT_BINARY_DIR}/libraries.txt
+    COMMAND Python3::Interpreter ${licences} > ${PROJECT_BINARY_DIR}/libraries.txt
+    DEPENDS ${licences} ${PROJECT_SOURCE_DIR}/build/sysroot/wasm/packages
+    VERBATIM)
+
   set(page_script ${CMAKE_CURRENT_LIST_FILE})
   add_custom_command(
     OUTPUT ${PROJECT_BINARY_DIR}/oomdoctor.html
     COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR}/src -D ENGINE=$<TARGET_FILE:oomdoctor_engine>
-            -D OUTPUT=${PROJECT_BINARY_DIR}/oomdoctor.html -P ${page_script}
-    DEPENDS oomdoctor_engine ${web}/page.html ${web}/page.css ${web}/page.js ${page_script}
+            -D LIBRARIES=${PROJECT_BINARY_DIR}/libraries.txt -D OUTPUT=${PROJECT_BINARY_DIR}/oomdoctor.html -P ${page_script}
+    DEPENDS oomdoctor_engine ${PROJECT_BINARY_DIR}/libraries.txt ${web}/page.html ${web}/page.css ${web}/page.js ${page_script}
             ${PROJECT_SOURCE_DIR}/src/render/page/page.css ${PROJECT_SOURCE_DIR}/src/render/page/page.js
             ${PROJECT_SOURCE_DIR}/src/cmake/PolicyHash.cmake
     COMMENT "Writing the page oomdoctor.html"
@@ -58,13 +67,18 @@ endforeach()
 string(CONCAT policy "default-src 'none'; script-src '${script_hash}' '${report_script_hash}' 'wasm-unsafe-eval'; "
        "style-src '${style_hash}' '${report_style_hash}'; worker-src blob:; frame-src blob:; img-src blob:; base-uri 'none'; form-action 'none'")
 
-# Compressed, the engine takes a third of the space.
-execute_process(COMMAND gzip -9n INPUT_FILE ${ENGINE} OUTPUT_FILE ${ENGINE}.gz COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND base64 -w 0 ${ENGINE}.gz OUTPUT_VARIABLE engine COMMAND_ERROR_IS_FATAL ANY)
+# Compressed, the engine takes a third of the space, and the licences a seventh.
+function(pack path result)
+  execute_process(COMMAND gzip -9n INPUT_FILE ${path} OUTPUT_FILE ${path}.gz COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND base64 -w 0 ${path}.gz OUTPUT_VARIABLE packed COMMAND_ERROR_IS_FATAL ANY)
+  set(${result} ${packed} PARENT_SCOPE)
+endfunction()
+pack(${ENGINE} engine)
+pack(${LIBRARIES} libraries)
 
-# The parts go in by their marks, the large one last: it is then read only once.
+# The parts go in by their marks, the large ones last: they are then read only once.
 file(READ ${SOURCE}/web/page.html page)
-foreach(part IN ITEMS policy style script engine)
+foreach(part IN ITEMS policy style script libraries engine)
   string(REPLACE "@${part}@" "${${part}}" page "${page}")
 endforeach()
 file(WRITE ${OUTPUT} "${page}")

@@ -12,13 +12,19 @@
 
   let program, worker, used = false, started = false, unable = false;
 
-  // The address of the worker's program, which the page contains compressed.
-  async function unpackProgram() {
-    const packed = Uint8Array.from(atob(find("engine").textContent), (character) => character.charCodeAt(0));
-    const text = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const blob = await new Response(text).blob();
-    return URL.createObjectURL(new Blob([blob], { type: "text/javascript" }));
+  // What the page contains compressed.
+  function unpack(id) {
+    const packed = Uint8Array.from(atob(find(id).textContent), (character) => character.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")));
   }
+
+  // The address of the worker's program.
+  async function unpackProgram() {
+    return URL.createObjectURL(new Blob([await unpack("engine").blob()], { type: "text/javascript" }));
+  }
+
+  find("about").addEventListener("toggle", async () => { find("licences").textContent = await unpack("libraries").text(); },
+                                 { once: true });
 
   function startWorker() {
     worker?.terminate();
@@ -34,6 +40,7 @@
     if (answer.version !== undefined) {
       started = true;
       find("start").dataset.version = answer.version;
+      find("version").textContent = answer.version;
     }
     if (answer.read !== undefined) showProgress(answer.read);
     if (answer.problem !== undefined) refuse(answer.problem);

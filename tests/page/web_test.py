@@ -281,6 +281,16 @@ class Safety(InThePage):
 
 
 class Looks(InThePage):
+    def test_the_licences_of_its_libraries_can_be_read(self):
+        done = subprocess.run([sys.executable, ROOT / "packaging" / "make" / "libraries.py"], capture_output=True, text=True, check=True)
+        self.assertIn("emscripten", done.stdout)
+        self.page.evaluate("document.querySelector('#about summary').click()")
+        shown = "document.getElementById('licences').textContent"
+        self.assertEqual(self.wait_until(shown), "")
+        self.assertEqual(self.page.evaluate(shown), done.stdout)
+        self.wait_until("document.getElementById('version').textContent")
+        self.assert_quiet()
+
     def test_the_report_is_the_page_of_the_program(self):
         log = STORIES / "leak.log"
         self.assertEqual(self.analyze(log), "")
