@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 // Becomes the program of the package for this platform. Node.js before 22.15 cannot; there it starts the program,
-// passes signals on, stops when the program stops, and ends as it ends.
+// passes signals on, stops when the program stops, and ends as it ends. Where no such package is installed, it runs the program's
+// WebAssembly version.
 "use strict";
 const { spawn } = require("child_process");
 const fs = require("fs");
+const path = require("path");
 const { signals } = require("os").constants;
 
 // Signals that a terminal sends to the whole foreground group, so the program of this group has them already. A second
@@ -13,13 +15,13 @@ const FROM_TERMINAL = ["SIGINT", "SIGQUIT", "SIGTSTP", "SIGWINCH"];
 // Nobody can catch the first two. The kernel raises the faults in Node.js itself. SIGCHLD is about the program.
 const NOT_PASSED = ["SIGKILL", "SIGSTOP", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGCHLD"];
 
+const platform = `oomdoctor-${process.platform}-${process.arch}`;
+
 function installedProgram() {
-  const platform = `oomdoctor-${process.platform}-${process.arch}`;
   try {
     return require.resolve(`${platform}/bin/oomdoctor`);
   } catch (missing) {
-    return fail(`the package ${platform} is not installed. Programs exist for linux-x64 and linux-arm64; ` +
-                "npm installs them unless it runs with --no-optional");
+    return null;
   }
 }
 
@@ -68,10 +70,26 @@ function accompany(program, words) {
   });
 }
 
-const program = installedProgram();
-try {
-  fs.accessSync(program, fs.constants.X_OK);
-} catch (error) {
-  fail(`${program}: ${error.message}`);
+function runHere() {
+  const module = path.join(__dirname, "..", "node", "oomdoctor.js");
+  if (!fs.existsSync(module)) fail(`the package ${platform} is not installed. Programs exist for linux-x64 and linux-arm64; ` +
+                                   "npm installs them unless it runs with --no-optional");
+  if (typeof WebAssembly !== "object" || !WebAssembly.Tag) fail(`without the package ${platform} it needs Node.js 18 or newer`);
+  process.on("uncaughtException", (error) => fail(`internal error: ${error.message}`));
+  // The shells of Windows leave patterns as they are, and the program takes "\\" in one as POSIX does.
+  if (process.platform === "win32")
+    process.argv = process.argv.map((word, at) => at > 1 && /[*?]/.test(word) ? word.replace(/\\/g, "/") : word);
+  require(module);
 }
-(process.execve ? become : accompany)(program, process.argv.slice(2));
+
+const program = installedProgram();
+if (program === null) {
+  runHere();
+} else {
+  try {
+    fs.accessSync(program, fs.constants.X_OK);
+  } catch (error) {
+    fail(`${program}: ${error.message}`);
+  }
+  (process.execve ? become : accompany)(program, process.argv.slice(2));
+}

@@ -72,6 +72,12 @@ bool is_ascii_only() {
   return false;
 }
 
+/// Several stages of a command may produce the same note.
+std::set<std::string, std::less<>>& printed_notes() {
+  static std::set<std::string, std::less<>> printed;
+  return printed;
+}
+
 }  // namespace
 
 bool is_interactive() { return isatty(STDERR_FILENO) == 1; }
@@ -88,9 +94,10 @@ std::string output_text(std::string_view text) {
 std::string error_text(std::string_view lines) { return output_text(without_secrets(lines)); }
 
 std::string note_text(std::string_view note) {
-  static std::set<std::string, std::less<>> printed;  // several stages of a command may produce the same note
-  return printed.emplace(note).second ? error_text(fmt::format("oomdoctor: {}\n", plain_line(note))) : "";
+  return printed_notes().emplace(note).second ? error_text(fmt::format("oomdoctor: {}\n", plain_line(note))) : "";
 }
+
+void forget_notes() { printed_notes().clear(); }
 
 void print(std::string_view text) { print_commands(output_text(text)); }
 

@@ -20,8 +20,10 @@ void print(std::string_view text);
 void print_commands(std::string_view text);
 /// Writes whole lines to standard error, without secrets. Ignores write errors.
 void print_error(std::string_view lines);
-/// Writes "oomdoctor: NOTE" to standard error, each note once per process. Ignores write errors.
+/// Writes "oomdoctor: NOTE" to standard error, each note once. Ignores write errors.
 void print_note(std::string_view note);
+/// The next notes are printed again: another command begins in this process.
+void forget_notes();
 
 /// The texts that print(), print_error() and print_note() write, for an output that must not wait. A note that was
 /// printed before is "".
