@@ -7,7 +7,6 @@ import functools
 import gzip
 import http.server
 import json
-import math
 import os
 import pathlib
 import shutil
@@ -23,6 +22,9 @@ import zipfile
 from browser import Browser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+from report_difference import difference  # noqa: E402
+
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", ROOT / "build/quick/oomdoctor"))
 PAGE = pathlib.Path(os.environ.get("OOMDOCTOR_PAGE", ROOT / "build/web/oomdoctor.html")).resolve()
 SAMPLES = ROOT / "samples"
@@ -43,26 +45,6 @@ def setUpModule():
         raise unittest.SkipTest(f"{PAGE} is not built: scripts/web")
     InThePage.browser = Browser()
     unittest.addModuleCleanup(InThePage.browser.close)
-
-
-def difference(page, native, place="report"):
-    """Where two reports differ; "" if they do not. The last digits of a computed number may: each machine has its own
-    mathematical functions."""
-    if isinstance(page, float) or isinstance(native, float):
-        return "" if math.isclose(page, native, rel_tol=1e-5, abs_tol=1e-9) else f"{place}: {page} is not {native}"
-    if isinstance(page, int) and isinstance(native, int):  # sizes in bytes, rounded after they were computed
-        return "" if math.isclose(page, native, rel_tol=1e-9) else f"{place}: {page} is not {native}"
-    if type(page) is not type(native):
-        return f"{place}: {page} is not {native}"
-    if isinstance(page, dict):
-        if list(page) != list(native):
-            return f"{place}: {list(page)} are not {list(native)}"
-        return next(filter(None, (difference(page[key], native[key], f"{place}.{key}") for key in page)), "")
-    if isinstance(page, list):
-        if len(page) != len(native):
-            return f"{place}: {len(page)} is not the number {len(native)}"
-        return next(filter(None, (difference(a, b, f"{place}[{i}]") for i, (a, b) in enumerate(zip(page, native)))), "")
-    return "" if page == native else f"{place}: {page!r} is not {native!r}"
 
 
 class InThePage(unittest.TestCase):
