@@ -1,4 +1,4 @@
-"""A container image with the program and its licences alone, as an archive in the layout of the OCI.
+"""A container image with the program, its skill for agents and its licences alone, as an archive in the layout of the OCI.
 
 It also has the manifest.json of `docker save`, so that older versions of `docker load` read it.
 """
@@ -11,7 +11,7 @@ import archives
 FOLDER = "/logs"  # users mount theirs there
 
 
-def image(version, architecture, program, licences, epoch):
+def image(version, architecture, program, licences, skills, epoch):
     """(name, content)"""
     blobs = {}
 
@@ -24,7 +24,8 @@ def image(version, architecture, program, licences, epoch):
         return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
     files = [("bin/oomdoctor", program, True),
-             *((f"share/doc/oomdoctor/{name}", content, False) for name, content in sorted(licences.items()))]
+             *((f"share/doc/oomdoctor/{name}", content, False) for name, content in sorted(licences.items())),
+             *((f"share/{name}", content, False) for name, content in skills)]
     layer = archives.tar([(f"usr/{name}", *rest) for name, *rest in files], epoch)
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     labels = {"org.opencontainers.image.title": "oomdoctor", "org.opencontainers.image.version": version,

@@ -31,6 +31,26 @@ def write(path, content):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def skills():
+    """(name below share/, content) of what describes oomdoctor to coding agents."""
+    return [(f"oomdoctor/agents/{name}", content) for name, content, _ in archives.files_below(ROOT / "packaging" / "agents")]
+
+
+def wasm(out, version, epoch):
+    """The files of the WebAssembly version in the package for npm, none if scripts/web has not built it. Writes the list of the
+    libraries in it into OUT."""
+    module = ROOT / "build" / "web" / "node"
+    if not (module / "oomdoctor.wasm").exists():
+        print("the package for npm has no WebAssembly version: scripts/web builds it", file=sys.stderr)
+        return []
+    packages = libraries.packages_of_wasm()
+    name, content = f"oomdoctor-{version}-wasm", (module / "oomdoctor.wasm").read_bytes()
+    write(out / f"{name}.spdx.json", libraries.bill_of_materials(
+        "./node/oomdoctor.wasm", packages, name, version, epoch, hashlib.sha256(content).hexdigest()))
+    return [("node/oomdoctor.js", (module / "oomdoctor.js").read_bytes(), False), ("node/oomdoctor.wasm", content, False),
+            ("libraries.txt.gz", archives.gzipped(libraries.notices(packages).encode()), False)]
+
+
 def staged(build, notices, stage):
     """The files as they lie below a prefix such as /usr, in `stage`."""
     generated = build / "generated"
@@ -42,8 +62,8 @@ def staged(build, notices, stage):
                            ("zsh/_oomdoctor", "zsh/site-functions/_oomdoctor"),
                            ("fish/oomdoctor.fish", "fish/vendor_completions.d/oomdoctor.fish")):
         write(share / target, (generated / source).read_bytes())
-    for name, content, _ in archives.files_below(ROOT / "packaging" / "agents"):
-        write(share / "oomdoctor" / "agents" / name, content)
+    for name, content in skills():
+        write(share / name, content)
     documents = share / "doc" / "oomdoctor"
     for name in ("README.md", "LICENSE"):
         write(documents / name, (ROOT / name).read_bytes())
@@ -115,9 +135,9 @@ def package(build, out, epoch):
         for kind, machine in (("DEB", debian), ("RPM", uname)):
             native(kind, stage, version, machine, out, epoch)
     licences = {"LICENSE": (ROOT / "LICENSE").read_bytes(), "libraries.txt.gz": archives.gzipped(notices.encode())}
-    for file, content in [*registries.npm(ROOT, version, npm, program, licences, epoch),
-                          registries.wheel(ROOT, version, uname, program, licences, time.gmtime(epoch)),
-                          image.image(version, debian, program, licences, epoch)]:
+    for file, content in [*registries.npm(ROOT, version, npm, program, licences, skills(), wasm(out, version, epoch), epoch),
+                          registries.wheel(ROOT, version, uname, program, licences, skills(), time.gmtime(epoch)),
+                          image.image(version, debian, program, licences, skills(), epoch)]:
         write(out / file, content)
     write(out / f"{name}.spdx.json",
           libraries.bill_of_materials("./oomdoctor", packages, name, version, epoch, checksum))

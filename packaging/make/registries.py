@@ -18,8 +18,9 @@ CLASSIFIERS = (
 CPUS = ("x64", "arm64")  # each is a package that npm installs where it fits
 
 
-def npm(root, version, cpu, program, licences, epoch):
-    """(name, content) of the package with the program for one CPU, and of the main package that starts it."""
+def npm(root, version, cpu, program, licences, skills, wasm, epoch):
+    """(name, content) of the package with the program for one CPU, and of the main package that starts it. `wasm`: the files of the
+    program's WebAssembly version, for other systems."""
     readme = (root / "packaging" / "registry.md").read_bytes()
     common = {"version": version, "license": "Apache-2.0", "homepage": HOMEPAGE,
               "repository": {"type": "git", "url": f"git+{HOMEPAGE}.git"}}
@@ -35,13 +36,13 @@ def npm(root, version, cpu, program, licences, epoch):
                  [("bin/oomdoctor", program, True), ("libraries.txt.gz", licences["libraries.txt.gz"], False)])
     launcher = (root / "packaging" / "npm" / "oomdoctor.js").read_bytes()
     yield packed({"name": "oomdoctor", "description": SUMMARY, **common, "bin": {"oomdoctor": "bin/oomdoctor.js"},
-                  "files": ["bin"], "engines": {"node": ">=14"},
+                  "files": ["bin", "node", "share", "libraries.txt.gz"], "engines": {"node": ">=14"},
                   "keywords": KEYWORDS,
                   "optionalDependencies": {f"oomdoctor-linux-{each}": version for each in CPUS}},
-                 [("bin/oomdoctor.js", launcher, True)])
+                 [("bin/oomdoctor.js", launcher, True), *((f"share/{name}", content, False) for name, content in skills), *wasm])
 
 
-def wheel(root, version, machine, program, licences, time):
+def wheel(root, version, machine, program, licences, skills, time):
     """(name, content) of the wheel: the program as a script, and the modules of python/oomdoctor."""
     # The program is static, so it runs with every C library.
     tags = [f"py3-none-{platform}_{machine}" for platform in ("manylinux_2_17", "manylinux2014", "musllinux_1_1")]
@@ -57,7 +58,8 @@ def wheel(root, version, machine, program, licences, time):
     modules = root / "python" / "oomdoctor"
     entries = [(f"oomdoctor/{name}", content, False) for name, content, _ in archives.files_below(modules)
                if pathlib.PurePosixPath(name).suffix in (".py", ".pyi", ".typed")] if modules.is_dir() else []
-    entries += [(f"oomdoctor-{version}.data/scripts/oomdoctor", program, True),
+    # Below share/ pip would leave empty folders when it removes the wheel.
+    entries += [(f"oomdoctor-{version}.data/scripts/oomdoctor", program, True), *((name, content, False) for name, content in skills),
                 *((f"{information}/{name}", content, False) for name, content in licences.items()),
                 (f"{information}/METADATA", metadata.encode(), False),
                 (f"{information}/WHEEL", described.encode(), False)]

@@ -30,7 +30,9 @@ LOGS = ("leak.log", "fragmentation.log", "gpu_two_devices.csv")
 COMMANDS = [["analyze", "--format", "json", *LOGS], ["analyze", "--jobs", "2", "packed.log.gz"], ["explain", "leak"],
             ["analyze", "--capacity", "80", "leak.log"]]  # the last fails with an exception
 OTHER = ROOT / "build" / "static-aarch64" / "oomdoctor"
+WASM = ROOT / "build" / "web" / "node" / "oomdoctor.wasm"
 EPOCH = "1767225600"
+SKILL = "oomdoctor/agents/oomdoctor/SKILL.md"  # below share/
 MAX_SIZE = 12_000_000  # of the program
 DEBIANS = ("bookworm", "trixie")
 SKIPPED = 77
@@ -195,7 +197,7 @@ class Dist(Case):
         self.assertEqual(listed, {path.name for path in Case.dist.iterdir() if path.is_file()} - {"SHA256SUMS"})
 
     def test_the_list_of_libraries_is_whole(self):
-        document = json.loads(self.package("*.spdx.json").read_text())
+        document = json.loads(self.package("*-linux-*.spdx.json").read_text())
         self.assertEqual((document["spdxVersion"], document["dataLicense"]), ("SPDX-2.3", "CC0-1.0"))
         packages = {package["name"]: package for package in document["packages"]}
         self.assertEqual(packages["oomdoctor"]["checksums"][0]["checksumValue"],
@@ -300,6 +302,7 @@ class Registries(Case):
             with tarfile.open(package) as archive:
                 self.assertNotIn("scripts", json.load(archive.extractfile("package/package.json")))
         self.npm("install", "--ignore-scripts", platform, main)
+        self.assertTrue((project / "node_modules" / "oomdoctor" / "share" / SKILL).is_file())
         launcher = project / "node_modules" / ".bin" / "oomdoctor"
         node = pathlib.Path(shutil.which("node")).parent
         for words, (status, output, errors) in zip(COMMANDS, self.expected[1:], strict=True):
@@ -308,10 +311,26 @@ class Registries(Case):
         self.npm("uninstall", "oomdoctor", platform.name.rsplit("-", 1)[0])
         self.assertEqual(files_in(project / "node_modules", ".package-lock.json", ".bin"), [])
 
+    @unittest.skipUnless(WASM.exists(), "scripts/web has not built the WebAssembly version")
+    def test_npm_alone_installs_the_webassembly_version(self):
+        project = self.folder / "project"
+        project.mkdir()
+        (project / "package.json").write_text("{}")
+        self.npm("install", "--ignore-scripts", "--omit=optional", self.package(f"oomdoctor-{VERSION}.tgz"))
+        folder = project / "node_modules" / "oomdoctor"
+        done = run("node", folder / "bin" / "oomdoctor.js", "analyze", "--format", "json", SAMPLES / "leak.log", check=False)
+        self.assertEqual((done.returncode, json.loads(done.stdout)["verdict"]["cause"]), (1, "leak"))
+        listed = json.loads((Case.dist / f"oomdoctor-{VERSION}-wasm.spdx.json").read_text())["packages"]
+        text = gzip.decompress((folder / "libraries.txt.gz").read_bytes()).decode()
+        for library in listed:
+            if library["name"] != "oomdoctor":
+                self.assertIn(f"\n{library['name']} {library['versionInfo']}\n", text)
+
     def test_the_launcher_says_which_package_is_missing_and_ends_by_the_signal_of_the_program(self):
         with tarfile.open(self.package(f"oomdoctor-{VERSION}.tgz")) as archive:
             archive.extractall(self.folder)
         launcher = self.folder / "package" / "bin" / "oomdoctor.js"
+        shutil.rmtree(self.folder / "package" / "node", ignore_errors=True)  # the WebAssembly version, if it was built
         platform = self.package("oomdoctor-linux-*.tgz").name.rsplit("-", 1)[0]
         program = self.folder / "node_modules" / platform / "bin" / "oomdoctor"
         program.parent.mkdir(parents=True)
@@ -334,6 +353,7 @@ class Registries(Case):
         before = installed()
         run(*pip, "install", "--no-index", self.package("*.whl"))
         self.assert_works(environment / "bin" / "oomdoctor", self.folder / "logs")
+        self.assertEqual(len([*environment.glob(f"lib/python*/site-packages/{SKILL}")]), 1)
         run(*pip, "check")
         modules = [path.stem for path in (ROOT / "python" / "oomdoctor").glob("*.py")]
         for module in sorted(set(modules) & {"__init__", "torch"}):
@@ -367,7 +387,9 @@ class Image(Case):
         root = self.folder / "bundle" / "rootfs"
         self.assertEqual(files_in(root), ["usr", "usr/bin", "usr/bin/oomdoctor", "usr/share", "usr/share/doc",
                                           "usr/share/doc/oomdoctor", "usr/share/doc/oomdoctor/LICENSE",
-                                          "usr/share/doc/oomdoctor/libraries.txt.gz"])
+                                          "usr/share/doc/oomdoctor/libraries.txt.gz", "usr/share/oomdoctor",
+                                          "usr/share/oomdoctor/agents", "usr/share/oomdoctor/agents/oomdoctor",
+                                          f"usr/share/{SKILL}"])
         put_logs(root / "logs")
         self.assert_works(process["args"][0], process["cwd"], root)
         saved, = json.loads((layout / "manifest.json").read_text())
