@@ -203,6 +203,9 @@ LEFT_OUT = {
     "Commands.test_names_and_texts_are_no_commands_on_either_stream": "300 starts of Node.js, and nothing of the system in them",
     "Estimate.": "700 starts, the same",
     "Folders.test_a_hole_is_not_read": "Node.js shows no holes",
+    "LostEvidence.test_a_log_that_cannot_be_opened": "its C library has other words for a loop of links",
+    "LostEvidence.test_parts_carry_it": "the same",
+    "LostEvidence.test_more_logs_and_folders_than_descriptors": "Node.js itself needs more descriptors than the test leaves",
 }
 
 

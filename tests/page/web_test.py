@@ -91,7 +91,7 @@ class InThePage(unittest.TestCase):
         path.unlink(missing_ok=True)
         self.page.evaluate("document.getElementById('save-json').click()")
         end = time.monotonic() + PATIENCE
-        while not path.exists() and time.monotonic() < end:
+        while not (path.exists() and path.read_text().endswith("\n}\n")) and time.monotonic() < end:  # the browser writes it in pieces
             time.sleep(0.02)
         return path.read_text()
 
