@@ -143,7 +143,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   };
   static constexpr std::array<RemarkedLookalike, 2> remarked{
       {{"limit/touched",
-        "memory reached the job's limit at some point; nothing was killed for it. The page cache counts, too, and the "
+        "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
         "kernel frees it first"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked) {

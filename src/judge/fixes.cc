@@ -197,6 +197,7 @@ std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts)
     const auto text = setting.text.fill(facts);
     if (!text) continue;
     FixSetting line{setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")};
+    line.prose = setting.prose;
     if (!line.from.empty()) line.from_facts = setting.from.list_facts(facts);
     if (applies == Truth::yes && !setting.program.empty())
       specific.insert(specific.begin() + of_program++, std::move(line));

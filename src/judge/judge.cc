@@ -25,7 +25,7 @@ std::vector<HeldBack> find_myths(const RulePack& pack, const Facts& facts) {
   for (const auto* myth : wrong) {
     std::string because = myth->because.fill_sentences(facts);
     if (because.empty()) continue;
-    list.push_back({myth->id, myth->title, std::move(because)});
+    list.push_back({myth->id, myth->title, std::move(because), myth->rank < 1});
     if (list.size() == max_held_back) break;
   }
   return list;

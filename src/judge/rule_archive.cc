@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include "oomdoctor/version.h"
+
 namespace oomdoctor {
 
 // --- the fields of a rule: one list for both directions ---
@@ -64,7 +66,7 @@ void fields(Archive& archive, CauseRule& cause) {
 template <typename Archive>
 void fields(Archive& archive, SettingRule& setting) {
   archive(setting.program, setting.rank, setting.scope, setting.place, setting.general, setting.text, setting.from,
-          setting.to, setting.when);
+          setting.to, setting.prose, setting.when);
 }
 
 template <typename Archive>
@@ -107,8 +109,10 @@ void fields(Archive& archive, CommandRule& command) {
 template <typename Archive>
 void fields(Archive& archive, RulePack& pack) {
   archive(pack.conditions_, pack.causes_, pack.fixes_, pack.myths_, pack.places_, pack.device_nouns_, pack.commands_);
-  // Only shipped rules are archived, and a test keeps a page for each of their causes.
-  for (auto& [id, cause] : pack.causes_) cause.guide = "docs/causes/" + id + ".md";
+  // Only shipped rules are archived, and a test keeps a page for each of their causes. A reader has no files of this
+  // project, and the page of another version may differ.
+  for (auto& [id, cause] : pack.causes_)
+    cause.guide = std::string("https://github.com/oomdoctor/oomdoctor/blob/v") + version + "/docs/causes/" + id + ".md";
 }
 
 namespace {

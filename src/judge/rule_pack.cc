@@ -98,6 +98,7 @@ SettingRule read_setting(RuleTable& table, std::string scope) {
   setting.text = table.need_phrase("text");
   setting.from = table.phrase("from");
   setting.to = table.phrase("to");
+  setting.prose = table.truth("prose");
   setting.when = table.condition("when");
   table.finish();
   return setting;

@@ -72,7 +72,7 @@ struct CauseRule {
   std::vector<Ceiling> ceilings;
   RuleTest test;
   std::string no_fix;  ///< why the cause has no fix; "" if fixes name it
-  std::string guide;   ///< path in this project of the page about it; "" for a cause of the user's rules
+  std::string guide;   ///< URL of this version's page about it; "" for a cause of the user's rules
 };
 
 /// One line to copy, for one place.
@@ -85,6 +85,7 @@ struct SettingRule {
   std::optional<Expr> place;  ///< condition of the place
   bool general = false;       ///< the place applies to any program
   Phrase text, from, to;
+  bool prose = false;        ///< the text is no line to copy
   std::optional<Expr> when;  ///< the line is printed only if this holds; absent means always
 };
 
@@ -146,7 +147,7 @@ struct CommandRule {
 struct MythRule {
   std::string id, title, source;
   Expr when;  ///< the advice is popular or printed here, and does not help
-  /// the largest ranks are printed
+  /// the largest ranks are printed, below 1 not in the short report
   double rank = 1;
   Phrase because;
   RuleTest test;

@@ -242,16 +242,17 @@ struct ReportCause {
   std::string cause, title, explain;
   double probability = 0;
   std::vector<Reason> because, against;  ///< strongest first
-  std::string guide = {};  ///< words only: the page about it, a path in this project; "" for a cause of own rules
+  std::string guide = {};                ///< words only: URL of the page about it; "" for a cause of own rules
 };
 
 /// One way to apply a fix.
 struct FixSetting {
   std::string scope;     ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
-  std::string text;      ///< a line to copy
+  std::string text;      ///< a line to copy, or prose
   std::string from, to;  ///< old and new value; "" if the setting is no change of one value
   std::vector<std::string> from_facts = {};   ///< names of the facts of the old value; not in the JSON
   std::vector<Location> from_locations = {};  ///< the lines that show it; not in the JSON
+  bool prose = false;                         ///< words only: the text is an instruction, no line to copy
 };
 
 /// One fix. The savings are a range in bytes, absent if unknown.
@@ -284,6 +285,7 @@ struct ReportPlan {
 /// Popular advice that would not help, with the reason.
 struct HeldBack {
   std::string id, title, because;
+  bool generic = false;  ///< words only: popular everywhere, but this log neither shows nor suggests it
 };
 
 /// A missing fact, and the command that finds it.
@@ -468,6 +470,7 @@ struct Report {
   std::vector<ReportLostEvidence> lost;
   std::int64_t more_lost = 0;  ///< beyond `lost`
   std::vector<ReportNote> notes;
+  std::vector<Location> neighbours;    ///< words only: the lines next to cited ones, where an output shows them
   std::optional<ReportCause> why_not;  ///< the cause that the caller asked about, with all its signs, fired or not
   std::vector<std::string> trace;      ///< the known facts with values and citations; only on request
 };

@@ -78,8 +78,14 @@ void add_fix_body(Document& page, const Content& content, const ReportFix& fix) 
   const std::string lines = content.citations.links(fix.locations, 4);
   if (!fix.why.empty()) page.add("<p>{}</p>\n", cited(fix.why, lines));
   if (fix.why.empty() && !lines.empty()) page.add("<p>See {}.</p>\n", lines);
-  for (const FixSetting& setting : fix.settings)
-    add_command(page, setting.scope + (setting.from.empty() ? "" : " (now " + setting.from + ")"), setting.text);
+  for (const FixSetting& setting : fix.settings) {
+    const std::string place = setting.scope + (setting.from.empty() ? "" : " (now " + setting.from + ")");
+    if (setting.prose)
+      page.add("<p class=\"instruction\"><span class=\"muted\">{}:</span> {}</p>\n", html_inline(place),
+               html_inline(plain_line(setting.text)));
+    else
+      add_command(page, place, setting.text);
+  }
   if (!fix.verify.empty()) page.add("<p class=\"muted\">{}: {}.</p>\n", success_label(fix), with_code(fix.verify));
   if (!fix.saves_formula.empty()) page.add("<p class=\"muted\">Savings: {}.</p>\n", html_inline(fix.saves_formula));
   if (!fix.not_with.empty())

@@ -178,7 +178,10 @@ void add_fixes(Document& out, const Report& report) {
     out.add("#### {}. {}\n\n{}\n\n", i + 1, markdown_inline(fix.title),
             markdown_inline(fmt::format("{}", fmt::join(details, ", "))));
     for (const auto& setting : fix.settings)
-      out.add("{}:\n\n{}\n", markdown_inline(setting.scope), markdown_fence(setting.text));
+      if (setting.prose)
+        out.add("{}: {}\n\n", markdown_inline(setting.scope), markdown_inline(setting.text));
+      else
+        out.add("{}:\n\n{}\n", markdown_inline(setting.scope), markdown_fence(setting.text));
     if (!fix.verify.empty()) out.add("{}: {}.\n\n", success_label(fix), markdown_inline(fix.verify));
   }
 }

@@ -60,6 +60,7 @@ Json rule(const Report& report, const std::string& id) {
     object["help"] = {{"text", help_text(fixes)}, {"markdown", help_markdown(fixes)}};
   else
     object["help"] = text("The report has no fix for it.");
+  if (cause != nullptr && !cause->guide.empty()) object["helpUri"] = cause->guide;
   object["properties"] = {{"tags", {"memory"}}};
   return object;
 }

@@ -302,7 +302,7 @@ void fields(auto& field, Is<FixSetting> auto& of) {
   field("text", of.text, {.description = "a line to copy"});
   field("from", of.from, if_any);
   field("to", of.to, if_any);
-  field.words_only(of.from_facts, of.from_locations);
+  field.words_only(of.from_facts, of.from_locations, of.prose);
 }
 
 /// `saves` and `settings` are always present, and empty if unknown.
@@ -349,6 +349,7 @@ void fields(auto& field, Is<HeldBack> auto& of) {
   field("id", of.id);
   field("title", of.title);
   field("because", of.because);
+  field.words_only(of.generic);
 }
 
 void fields(auto& field, Is<Question> auto& of) {
@@ -547,6 +548,7 @@ void fields(auto& field, Is<Report> auto& of) {
          .optional = true});
   field("more_lost", of.more_lost, {.optional = true, .minimum = 1});
   field("notes", of.notes);
+  field.words_only(of.neighbours);
   field("why_not", of.why_not);
   field("trace", of.trace, if_any);
 }
