@@ -11,6 +11,8 @@
 #include "render/terminal_sections.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
+#include "report/headline.h"
+#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/snapshot_words.h"
 #include "report/utf8.h"
@@ -178,7 +180,10 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   // Without the details above, print the headline: it also has the numbers and the location.
   const bool unclear =
       !view.quiet && verdict.cause == "undetermined" && !report.causes.empty() && !is_nothing_to_fix(report);
-  const std::string conclusion = view.quiet ? verdict.headline : conclusion_words(report);
+  const bool said = verdict.outcome == Outcome::ended_otherwise && !view.verbose && !root_incidents(report).empty();
+  const std::string conclusion = view.quiet ? verdict.headline
+                                 : said     ? last_end_words(report)  // the first line has the rest
+                                            : conclusion_words(report);
   page.text("", paint_outcome(page, report) + "  " +
                     page.paint.bold(plain_line(unclear ? caught_words(report) + "Cause unclear" : conclusion)));
   if (view.quiet) return;

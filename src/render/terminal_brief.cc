@@ -80,11 +80,24 @@ void add_request(Page& page, const ReportIncident& of) {
   if (place) add_code(page, *place);
   const bool has_numbers = of.account || !of.numbers.empty() || of.requested_bytes;
   if ((has_numbers && !parts.empty()) || of.location.excerpt.empty()) return;
-  const MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence
+  MarkedLine line = mark_line(of, page.width() - 2);  // the line itself is the evidence
+  line.before.erase(0, std::min(line.before.find_first_not_of(' '), line.before.size()));
+  if (line.before.empty() && line.mark.empty())
+    line.after.erase(0, std::min(line.after.find_first_not_of(' '), line.after.size()));
   page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
 }
 
-/// Failures other than the one that the verdict is about.
+/// Whether the line of a run, as run_headline() words it, cites the failure.
+bool is_in_runs(const Report& report, const ReportIncident& of) {
+  const std::size_t first = report.runs.size() - std::min(report.runs.size(), max_shown_runs);
+  return std::any_of(report.runs.begin() + static_cast<std::ptrdiff_t>(first), report.runs.end(),
+                     [&](const ReportRun& run) {
+                       return run.path == of.location.path && run.outcome == Outcome::oom &&
+                              run.headline.ends_with(fmt::format(":{})", of.location.line));
+                     });
+}
+
+/// Failures other than the one that the verdict is about, and other than those in the list of runs.
 void add_further(Page& page, const Report& report, const std::vector<const ReportIncident*>& roots,
                  const ReportIncident& main) {
   std::vector<Location> caught;
@@ -93,7 +106,7 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
     if (of == &main) continue;
     if (of->handled)
       caught.push_back(of->location);
-    else
+    else if (!is_in_runs(report, *of))
       fatal.push_back(of);
   }
   if (!caught.empty())
@@ -119,13 +132,17 @@ void add_failures(Page& page, const Report& report) {
   const auto roots = root_incidents(report);
   if (roots.empty()) return;
   const ReportIncident& main = shown_incident(report, roots);
-  const bool earlier = is_about_earlier_run(report);
-  if (earlier) page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
-  const std::string word = earlier ? "earlier" : main.handled ? "warning" : "error";
+  const bool ended_otherwise = report.verdict.outcome == Outcome::ended_otherwise;
+  if (ended_otherwise)
+    page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
+  const bool overcome = is_nothing_to_fix(report) && !main.handled;
+  const std::string word = is_about_earlier_run(report)                  ? "earlier"
+                           : ended_otherwise || overcome || main.handled ? "warning"
+                                                                         : "error";
   const std::string label = word + cause_label(report) + ": ";
   page.text("",
             (word == "error" ? page.paint.error(label) : page.paint.warning(label)) +
-                page.paint.bold(failure_words(report, main)),
+                page.paint.bold(failure_words(report, main) + (overcome ? " in an earlier run" : "")),
             2);
   page.text(page.paint.dim(" --> "), plain_line(where_words(report, main)));
   add_request(page, main);
@@ -287,11 +304,12 @@ void add_why(Page& page, const Report& report) {
   }
 }
 
-/// Leaves out advice whose reason has the same numbers as that of an earlier one.
+/// Leaves out advice that no line of the log suggests, and advice whose reason has the same numbers as that of an
+/// earlier one.
 void add_wrong_advice(Page& page, const Report& report) {
   std::set<std::string> printed;
   for (const HeldBack& advice : report.held_back) {
-    if (!repeats(advice.because, printed)) add_held_back(page, advice);
+    if (!advice.generic && !repeats(advice.because, printed)) add_held_back(page, advice);
     printed.merge(find_numbers(advice.because));
   }
 }
@@ -300,15 +318,16 @@ void add_wrong_advice(Page& page, const Report& report) {
 
 std::string first_words(const Report& report) {
   const auto roots = root_incidents(report);
-  if (roots.empty() || is_about_earlier_run(report)) return "";
+  if (roots.empty() || report.verdict.outcome == Outcome::ended_otherwise) return "";
   const ReportIncident& main = shown_incident(report, roots);
   return fmt::format("{} ({})", failure_words(report, main), plain_line(short_location(report, main.location)));
 }
 
 void add_brief(Page& page, const Report& report) {
-  if (report.inputs.size() > 1) add_inputs(page, report);
-  add_runs(page, report, max_shown_runs);
   add_failures(page, report);
+  if (report.inputs.size() > 1) add_inputs(page, report);
+  // The first line has both ends of two runs.
+  if (!(is_about_earlier_run(report) && report.runs.size() == 2)) add_runs(page, report, max_shown_runs);
   add_short_series(page, report);
   add_snapshots(page, report);
   if (!is_nothing_to_fix(report)) {

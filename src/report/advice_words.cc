@@ -19,15 +19,15 @@ namespace {
 
 std::string cause_name(const ReportCause& cause) { return cause.title.empty() ? cause.cause : cause.title; }
 
-/// For example "2 OOMs caught (lines 4 and 6). Nothing to fix."; "An earlier run ran out of memory (line 8). Nothing to
-/// fix." if it was started again. A run whose memory grows is not all right.
+/// For example "2 OOMs caught (lines 4 and 6). Nothing to fix."; "Only an earlier run failed (line 8). Nothing to fix."
+/// if it was started again. A run whose memory grows is not all right.
 std::string nothing_to_fix_words(const Report& report) {
   std::vector<Location> caught, fatal;
   for (const ReportIncident& incident : report.incidents)
     if (!incident.follows) (incident.handled ? caught : fatal).push_back(incident.location);
   const std::string_view rest = growing_series_words(report).empty() ? "Nothing to fix" : "Memory grows";
   if (caught.empty() && report.more_incidents == 0)
-    return fmt::format("An earlier run ran out of memory ({}). {}.", short_locations(report, fatal, 3), rest);
+    return fmt::format("Only an earlier run failed ({}). {}.", short_locations(report, fatal, 3), rest);
   return fmt::format("{} caught ({}). {}.", plural(count_caught(report), "OOM", "OOMs"),
                      short_locations(report, caught, 3), rest);
 }
@@ -46,7 +46,8 @@ std::vector<std::string> cost_parts(const ReportFix& fix) {
 /// word ("KV", "DataLoader", "Ray's") stays.
 std::string uncapitalised(std::string text) {
   const std::size_t end = std::min(text.find_first_of(" :,("), text.size());
-  if (end > 1 && std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(end), is_lower))
+  if ((end > 1 || text.starts_with("A ")) &&
+      std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(end), is_lower))
     text[0] = lower(text[0]);
   return text;
 }
@@ -287,15 +288,17 @@ std::string plan_words(const Report& report) {
   for (const auto& id : plan.fixes)
     for (std::size_t i = 0; i < report.fixes.size(); ++i)
       if (report.fixes[i].id == id) numbers.push_back(std::to_string(i + 1));
-  std::string text = fmt::format("Short by {}, or {} with a 5% margin", bytes_text(plan.need_bytes - plan.margin_bytes),
-                                 bytes_text(plan.need_bytes));
+  std::string text =
+      fmt::format("Short by {}, or {} with a 5% margin", computed_bytes_text(plan.need_bytes - plan.margin_bytes),
+                  computed_bytes_text(plan.need_bytes));
   if (numbers.empty()) return text + ".";
   text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
   if (plan.would_have_fitted)
     text += numbers.size() == 1 ? " would have been enough" : " together would have been enough";
   else
     text += numbers.size() == 1 ? " helps, but may not be enough" : " together help, but may not be enough";
-  if (plan.predicted_peak_bytes) text += fmt::format(" (peak then: {})", bytes_text(*plan.predicted_peak_bytes));
+  if (plan.predicted_peak_bytes)
+    text += fmt::format(" (peak then: {})", computed_bytes_text(*plan.predicted_peak_bytes));
   return text + ".";
 }
 

@@ -37,15 +37,19 @@ std::string quoted_message(std::string_view line) {
   return fmt::format("`{}{}`", shown, shown.size() < message.size() ? "…" : "");
 }
 
-/// For example "`NotImplementedError: no kernel` (train.log:293)". The words of a kind that has many reasons come with
-/// the message.
+/// For example "`NotImplementedError: no kernel`". The words of a kind that has many reasons come with the message.
 std::string end_words(const RunEnd& end) {
   constexpr std::array many{"disk_full", "limit", "rejected", "agent_lost", "exit", "signal", "crash"};
   const std::string_view line = end.location.excerpt;
   std::string what = end.kind == "exception" ? "" : std::string(ending_words(end.kind, line));
   const bool has_many = std::find(many.begin(), many.end(), end.kind) != many.end() || line.find("Xid (") != line.npos;
   if (what.empty() || has_many) what += (what.empty() ? "" : ": ") + quoted_message(line);
-  return fmt::format("{} ({})", what, file_and_line(end.location));
+  return what;
+}
+
+/// For example "`NotImplementedError: no kernel` (train.log:293)".
+std::string end_with_place(const RunEnd& end) {
+  return fmt::format("{} ({})", end_words(end), file_and_line(end.location));
 }
 
 /// Xid 63 and 64: the driver takes cells of the GPU's memory out of use. Programs go on.
@@ -105,8 +109,8 @@ class Headline {
                                    ? fmt::format(" at step {}{}", *scan_.last_step - scan_.last_before,
                                                  scan_.last_before == 0 ? "" : " of its epoch")
                                    : "";
-      if (records_wear(*verdict_.end)) return "the log shows " + end_words(*verdict_.end);
-      return fmt::format("the {}run ended with {}{}{}", runs == 1 ? "" : "last ", end_words(*verdict_.end), step,
+      if (records_wear(*verdict_.end)) return "the log shows " + end_with_place(*verdict_.end);
+      return fmt::format("the {}run ended with {}{}{}", runs == 1 ? "" : "last ", end_with_place(*verdict_.end), step,
                          after_semicolon(earlier_failure(analysis_.runs, report_)));
     }
     if (is_open()) return fmt::format("{}; {}", lost_evidence_words(report_), of_rest());
@@ -138,7 +142,7 @@ class Headline {
   /// What was read, where evidence is lost.
   std::string of_rest() const {
     if (analysis_.facts.is_true("run.at_risk") || analysis_.facts.is_true("run.scarce")) return of_risk();
-    if (analysis_.runs.outcome == Outcome::ended_otherwise) return "the log shows " + end_words(*verdict_.end);
+    if (analysis_.runs.outcome == Outcome::ended_otherwise) return "the log shows " + end_with_place(*verdict_.end);
     if (analysis_.runs.overcome) return earlier_failures(analysis_.runs) + ", the last one got further";
     if (analysis_.runs.outcome == Outcome::handled_oom) return "the log shows an OOM that the program survived";
     return fmt::format("no memory failure in the {} that could be read{}",
@@ -229,9 +233,15 @@ std::string headline(const ScanResult& scan, const Analysis& analysis, const Rep
   return Headline(scan, analysis, report).text();
 }
 
+std::string last_end_words(const Report& report) {
+  const RunEnd& end = *report.verdict.end;
+  if (records_wear(end)) return "the log shows " + end_words(end);
+  return fmt::format("the {}run ended with {}", report.runs.empty() ? "" : "last ", end_words(end));
+}
+
 std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure) {
   if (failure != nullptr) return numbers_with_place(*failure);
-  return end ? "ended with " + end_words(*end) : "no end in the log";
+  return end ? "ended with " + end_with_place(*end) : "no end in the log";
 }
 
 }  // namespace oomdoctor

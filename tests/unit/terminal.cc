@@ -10,6 +10,7 @@
 #include "oomdoctor/diagnose.h"
 #include "report/utf8.h"
 #include "sample_reports.h"
+#include "samples.h"
 
 using namespace oomdoctor;
 using testing::lines_of;
@@ -39,11 +40,11 @@ TEST_CASE("no line exceeds the width", "[terminal]") {
         }
 }
 
-TEST_CASE("the short report fits 30 lines of 100 columns and names what it leaves out", "[terminal]") {
+TEST_CASE("the short report fits 28 lines of 100 columns and names what it leaves out", "[terminal]") {
   Report report = samples::fatal();
   for (int more = 0; more < 3; ++more) report.fixes.push_back(report.fixes.back());
   const auto lines = lines_of(terminal_text(report));
-  CHECK(lines.size() <= 30);
+  CHECK(lines.size() <= 28);
   const auto rule =
       std::find_if(lines.begin(), lines.end(), [](const auto& line) { return contains(line, "-v shows"); });
   REQUIRE(rule != lines.end());
@@ -142,6 +143,27 @@ TEST_CASE("a survived failure without a known cause needs no fix", "[terminal]")
   CHECK(contains(text, "OOM CAUGHT, RUN CONTINUED  1 OOM caught (rank1.log:301). Nothing to fix."));
   CHECK_FALSE(contains(text, "Won't help"));
   CHECK_FALSE(contains(text, "To narrow it down"));
+}
+
+TEST_CASE("a last run that ended otherwise comes first, and its end is shown once with its place", "[terminal]") {
+  const Report report = diagnose(
+      {{"train.log", testing::read_file(testing::source_folder() / "samples/several_runs/last_is_a_bug.log")}});
+  const std::string text = terminal_text(report, view(100));
+  CHECK(text.starts_with(
+      "error: the last run ended with `ValueError: unknown optimizer` (train.log:14); an earlier run (1 of\n"
+      "  2) ran out of memory (train.log:7)\nearlier: GPU 0 ran out of memory while loading the model\n"));
+  CHECK(contains(
+      text,
+      "\nNOT A MEMORY FAILURE  the last run ended with `ValueError: unknown optimizer`\n For the earlier run:\n"));
+  CHECK_FALSE(contains(text, "2 runs in this log"));
+}
+
+TEST_CASE("advice that this log does not suggest is only in the verbose report", "[terminal]") {
+  Report report = samples::fatal();
+  report.held_back = {{"tea", "Tea", "It has no memory."}, {"coffee", "Coffee", "It is hot.", true}};
+  CHECK(contains(terminal_text(report), "Won't help: Tea"));
+  CHECK_FALSE(contains(terminal_text(report), "Coffee"));
+  CHECK(contains(terminal_text(report, view(100, false, true)), "Won't help: Coffee"));
 }
 
 TEST_CASE("a series over time has seconds as its unit", "[terminal]") {
