@@ -124,6 +124,14 @@ std::string bytes_text(i64 count, double step) {
   return text.data();
 }
 
+std::string computed_bytes_text(i64 count) {
+  const double size = std::fabs(static_cast<double>(count));
+  double unit = 1;
+  while (size >= 1023.5 * unit && unit < 0x1p60) unit *= 1024;
+  const double scaled = size / unit;
+  return bytes_text(count, unit * (scaled >= 99.95 ? 1 : scaled >= 9.995 ? 0.1 : 0.01));
+}
+
 i64 whole_number(double value) {
   constexpr double max = 9.2e18;
   if (std::isnan(value)) return 0;

@@ -65,5 +65,7 @@ std::string bytes_text(i64 count);
 /// The same without digits that are finer than `step` bytes, the last digit of the printed number: "0.79 GiB" for
 /// 808.96 MiB that the log prints as 0.79 GB.
 std::string bytes_text(i64 count, double step);
+/// The same with three significant digits, for a size that no log prints: "15.7 GiB", "48.0 MiB", "192 MiB".
+std::string computed_bytes_text(i64 count);
 
 }  // namespace oomdoctor

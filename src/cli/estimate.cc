@@ -31,7 +31,7 @@ void note_mixed_precision(const EstimateRequest& request, MemoryEstimate& estima
   estimate.notes.push_back(
       fmt::format("with fp32 master weights, as mixed precision has it (--precision mixed), the "
                   "optimizer would take {} instead of {}",
-                  bytes_text(mixed->bytes.count), bytes_text(pure->bytes.count)));
+                  computed_bytes_text(mixed->bytes.count), computed_bytes_text(pure->bytes.count)));
 }
 
 /// The budget, and then either the GPUs that it fits, or, with a given capacity, the limits and changes that make it

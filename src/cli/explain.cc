@@ -116,7 +116,8 @@ void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause, co
 
 std::string savings_text(const ReportFix& fix) {
   if (!fix.saves_high_bytes) return "";
-  return fmt::format("{} to {}", bytes_text(fix.saves_low_bytes.value_or(0)), bytes_text(*fix.saves_high_bytes));
+  return fmt::format("{} to {}", computed_bytes_text(fix.saves_low_bytes.value_or(0)),
+                     computed_bytes_text(*fix.saves_high_bytes));
 }
 
 /// The rule of a fix as it is computed.

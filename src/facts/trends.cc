@@ -90,7 +90,7 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
       {share < scarce_headroom ? Severity::warning : Severity::note,
        fmt::format("tensors came within {} of the device's {} ({:.1f}%): a longer batch or a larger "
                    "evaluation may not fit",
-                   bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
+                   computed_bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
        tightest->last_evidence});
 }
 
@@ -178,8 +178,8 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
                           : s.has_times   ? " per second"
                           : s.has_steps   ? " per step"
                                           : " per value";
-  facts.set("trend.rate", Value{bytes_text(whole_number(std::abs(t.slope.value))) + per}, both);
-  facts.set("trend.last_rate", Value{bytes_text(whole_number(std::abs(last_slope))) + per}, both);
+  facts.set("trend.rate", Value{computed_bytes_text(whole_number(std::abs(t.slope.value))) + per}, both);
+  facts.set("trend.last_rate", Value{computed_bytes_text(whole_number(std::abs(last_slope))) + per}, both);
   if (!capacity) return;
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);

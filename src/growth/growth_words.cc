@@ -20,7 +20,7 @@ namespace {
 
 namespace limits = growth_limits;
 
-std::string size(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
+std::string size(double bytes) { return computed_bytes_text(whole_number(std::round(bytes))); }
 
 std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
 

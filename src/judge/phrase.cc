@@ -29,17 +29,30 @@ bool is_format(std::string_view format) {
   return false;
 }
 
-// A formula with the dimension of bytes prints as a size, any other as a plain number.
-std::string plain_text(const Expr& expr, const Value& value) {
-  if (const FactSpec* spec = expr.only_fact()) return fact_text(*spec, value);
-  static constexpr FactSpec size{"", FactUnit::bytes, ""};
-  static constexpr FactSpec number{"", FactUnit::count, ""};
-  return fact_text(expr.dimension() == 1 ? size : number, value);
+/// Whether a fact has no number of the log for its value. A formula that begins with "printed" is the second choice.
+bool is_computed(const FactSpec& spec) {
+  const std::string_view formula = find_formula(spec.name);
+  return !formula.empty() && !formula.starts_with("printed");
 }
 
-std::string format_value(const Expr& expr, const Value& value, std::string_view format) {
+/// The digits of a computed size: three in a sentence, more in a setting, which a program reads.
+enum class Digits { three, all };
+
+// A formula with the dimension of bytes prints as a size, any other as a plain number.
+std::string plain_text(const Expr& expr, const Value& value, Digits digits) {
+  const FactSpec* spec = expr.only_fact();
+  const bool is_size = spec ? spec->unit == FactUnit::bytes : expr.dimension() == 1;
   const Number* number = std::get_if<Number>(&value);
-  if (format.empty() || !number) return plain_text(expr, value);
+  if (digits == Digits::three && number != nullptr && is_size && (spec == nullptr || is_computed(*spec)))
+    return computed_bytes_text(whole_number(std::round(number->value)));
+  static constexpr FactSpec size{"", FactUnit::bytes, ""};
+  static constexpr FactSpec plain{"", FactUnit::count, ""};
+  return fact_text(spec ? *spec : is_size ? size : plain, value);
+}
+
+std::string format_value(const Expr& expr, const Value& value, std::string_view format, Digits digits) {
+  const Number* number = std::get_if<Number>(&value);
+  if (format.empty() || !number) return plain_text(expr, value, digits);
   if (format == "G") return format_number("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
   if (format == "M") return format_number("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
   if (format == "n") return format_number("%.0f", number->value);
@@ -103,7 +116,7 @@ std::vector<PhrasePieces> split_sentences(std::string_view text) {
   return sentences;
 }
 
-std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Facts& facts) {
+std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Facts& facts, Digits digits) {
   std::string filled;
   for (const auto& piece : sentence) {
     if (!piece.expression) {
@@ -112,7 +125,7 @@ std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Fac
     }
     const Value value = piece.expression->evaluate(facts).value;
     if (!known(value)) return std::nullopt;
-    filled += format_value(*piece.expression, value, piece.text);
+    filled += format_value(*piece.expression, value, piece.text, digits);
   }
   return filled;
 }
@@ -160,7 +173,7 @@ const std::vector<PhrasePieces>& Phrase::sentences() const {
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {
-    const auto filled = fill_sentence(sentence, facts);
+    const auto filled = fill_sentence(sentence, facts, Digits::all);
     if (!filled) return std::nullopt;
     text += *filled;
   }
@@ -195,7 +208,7 @@ std::string Phrase::with_letters() const {
 std::string Phrase::fill_sentences(const Facts& facts) const {
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {
-    auto filled = fill_sentence(sentence, facts);
+    auto filled = fill_sentence(sentence, facts, Digits::three);
     if (!filled) continue;
     const std::string plain = without_end_blanks(std::move(*filled));
     if (plain.empty()) continue;

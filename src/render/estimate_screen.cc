@@ -21,7 +21,7 @@ std::string_view moment_words(const Budget& budget) {
 
 /// For example "79.15 GiB", "79.15 ± 6.80 GiB".
 std::string size_words(const Bytes& size) {
-  if (size.slack == 0) return bytes_text(size.count);
+  if (size.slack == 0) return computed_bytes_text(size.count);
   const double count = static_cast<double>(size.count), slack = static_cast<double>(size.slack);
   return estimate_text({count, count - slack, count + slack});
 }
@@ -44,7 +44,7 @@ std::vector<BreakdownRow> make_rows(const MemoryEstimate& estimate) {
 void add_account(Page& page, const MemoryEstimate& estimate) {
   const Budget& budget = estimate.budget;
   const i64 whole = std::max(estimate.capacity.value_or(0), budget.total.count);
-  std::string title = fmt::format("{} {}", bytes_text(budget.total.count), moment_words(budget));
+  std::string title = fmt::format("{} {}", computed_bytes_text(budget.total.count), moment_words(budget));
   if (estimate.capacity) title += fmt::format(", on {} with {}", estimate.card, bytes_text(*estimate.capacity));
   if (!budget.pipeline_stage.empty()) title += fmt::format(", {} stage of the pipeline", budget.pipeline_stage);
   page.heading(title);
@@ -79,7 +79,8 @@ void add_formulas(Page& page, const MemoryEstimate& estimate) {
     page.text(fmt::format("  {}: ", term.label), text, 4);
   }
   if (const auto& host = estimate.budget.host)
-    page.text("  on the host: ", fmt::format("{}; {} for all ranks", host->formula, bytes_text(host->bytes.count)), 4);
+    page.text("  on the host: ",
+              fmt::format("{}; {} for all ranks", host->formula, computed_bytes_text(host->bytes.count)), 4);
 }
 
 void add_missing(Page& page, const MemoryEstimate& estimate) {
@@ -98,13 +99,15 @@ void add_plan(Page& page, const MemoryEstimate& estimate) {
                          : "What can be saved, though it is not enough");
   int number = 0;
   for (const PlannedChange& change : plan.changes) {
-    page.text(fmt::format("  {}. ", ++number),
-              fmt::format("{}  saves {}, leaves {}; {}, {}", page.paint.bold(change.title), bytes_text(change.saves),
-                          bytes_text(change.peak), cost_text(change.cost), risk_text(change.risk)));
+    page.text(
+        fmt::format("  {}. ", ++number),
+        fmt::format("{}  saves {}, leaves {}; {}, {}", page.paint.bold(change.title), computed_bytes_text(change.saves),
+                    computed_bytes_text(change.peak), cost_text(change.cost), risk_text(change.risk)));
     page.text("     ", change.setting);
   }
   if (plan.budget.host)
-    page.text("  ", fmt::format("The host then holds {} for all ranks.", bytes_text(plan.budget.host->bytes.count)));
+    page.text("  ",
+              fmt::format("The host then holds {} for all ranks.", computed_bytes_text(plan.budget.host->bytes.count)));
   if (estimate.ranks)
     page.text("  ",
               fmt::format("Or, with nothing else changed: shard over {} devices (ZeRO-3 or FSDP).", *estimate.ranks));
@@ -173,9 +176,10 @@ void add_verdict(Page& page, const MemoryEstimate& estimate) {
   if (!estimate.capacity) return add_need(page, estimate);
   const std::string_view incomplete = estimate.budget.missing.empty() ? "" : ", without what was not counted";
   const std::string card = bytes_text(*estimate.capacity);
-  page.text("", fmt::format("{}  {} of {}, keeping {} in reserve{}{}", outcome_words(page, judge_outcome(estimate)),
-                            size_words(estimate.budget.total), card, bytes_text(compute_margin(*estimate.capacity)),
-                            incomplete, batch_words(estimate)));
+  page.text(
+      "", fmt::format("{}  {} of {}, keeping {} in reserve{}{}", outcome_words(page, judge_outcome(estimate)),
+                      size_words(estimate.budget.total), card, computed_bytes_text(compute_margin(*estimate.capacity)),
+                      incomplete, batch_words(estimate)));
   if (!estimate.plan) return;
   if (estimate.plan->fits)
     page.text("  with the changes above  ",

@@ -49,6 +49,11 @@ bool is_peak_of_gpu(const ReportSeries& of) {
   return of.metric == "max_allocated" || of.metric == "max_reserved" || of.metric == "reserved" || of.metric == "used";
 }
 
+/// The date and time of x; "" in a log without dates, and far in the future.
+std::string clock_text(const ReportSeries& of, double x) {
+  return of.start_time > 0 ? time_text(of.start_time + x) : "";
+}
+
 }  // namespace
 
 bool measures_free_memory(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
@@ -87,7 +92,7 @@ std::string growth_words(const ReportSeries& of) {
   if (!rate.interval.empty()) text += " (" + rate.interval + ")";
   if (trend.shape == "accelerating")
     text += fmt::format(", accelerating by {} per {}",
-                        bytes_text(whole_number(std::round(std::abs(trend.acceleration.value)))), of.x_unit);
+                        computed_bytes_text(whole_number(std::round(std::abs(trend.acceleration.value)))), of.x_unit);
   return text;
 }
 
@@ -153,8 +158,9 @@ std::string full_words(const Report& report, const ReportSeries& of) {
   if (!of.trend.forecast || report.verdict.outcome == Outcome::oom)
     return {};  // a run that ran out of memory needs no forecast
   const ReportForecast& full = *of.trend.forecast;
-  std::string when = fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step)));
-  if (of.start_time > 0) when += ", " + time_text(of.start_time + full.step);
+  const std::string clock = clock_text(of, full.step);
+  const std::string when =
+      clock.empty() ? fmt::format("at {} {}", of.x_unit, step_text(std::round(full.step))) : "at " + clock;
   return measures_free_memory(of) ? "nothing left " + when
                                   : fmt::format("{} full {}", bytes_text(full.capacity_bytes), when);
 }
@@ -163,9 +169,17 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   std::string text = full_words(report, of);
   if (text.empty()) return text;
   const ReportForecast& full = *of.trend.forecast;
-  text += full.step_high ? fmt::format(" (90%: {} to {})", step_text(std::floor(full.step_low)),
-                                       step_text(std::ceil(*full.step_high)))
-                         : fmt::format(" (90%: not before {})", step_text(std::floor(full.step_low)));
+  const std::string expected = clock_text(of, full.step);
+  // A clock time without the date that the text has already.
+  const auto place = [&](double x) {
+    const std::string time = clock_text(of, x);
+    if (expected.empty() || time.empty()) return step_text(x);
+    const auto clock = time.find(' ') + 1;
+    return time.compare(0, clock, expected, 0, clock) == 0 ? time.substr(clock) : time;
+  };
+  text += full.step_high
+              ? fmt::format(" (90%: {} to {})", place(std::floor(full.step_low)), place(std::ceil(*full.step_high)))
+              : fmt::format(" (90%: not before {})", place(std::floor(full.step_low)));
   if (full.beyond_data) text += ", further ahead than the log is long";
   return text;
 }

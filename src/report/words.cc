@@ -141,7 +141,8 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
 }
 
 std::string phase_words(std::string_view phase) {
-  constexpr std::array<Words, 15> table = {{{"load", "while loading the model"},
+  constexpr std::array<Words, 16> table = {{{"load", "while loading the model"},
+                                            {"for_cache", "while allocating the KV cache"},
                                             {"resumed_step", "in the first step after resuming"},
                                             {"profile_run", "in the engine's profile run"},
                                             {"graph_capture", "during CUDA graph capture"},
@@ -231,9 +232,9 @@ std::string saving_words(const ReportFix& fix) {
   const auto low = fix.saves_low_bytes, high = fix.saves_high_bytes;
   if (!low && !high) return {};
   if (!low || !high || *low == *high)
-    return "saves " + std::string(low && high ? "" : "up to ") + bytes_text(high ? *high : *low);
-  if (*low <= 0) return "saves up to " + bytes_text(*high);
-  const std::string from = bytes_text(*low), to = bytes_text(*high);
+    return "saves " + std::string(low && high ? "" : "up to ") + computed_bytes_text(high ? *high : *low);
+  if (*low <= 0) return "saves up to " + computed_bytes_text(*high);
+  const std::string from = computed_bytes_text(*low), to = computed_bytes_text(*high);
   return fmt::format("saves {} to {}", drop_common_unit(to, from), to);
 }
 
@@ -383,10 +384,11 @@ RateText rate_text(const ReportEstimate& of) {
   const PrintedUnit unit = unit_for(of.value);
   const double size = std::fabs(of.value) / unit.bytes, up = of.high - of.value, down = of.value - of.low;
   const double width = std::max(up, down) / unit.bytes;
-  int digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
-  for (double last = std::pow(10.0, -digits); digits < 2 && width > 0 && width < last; last /= 10) ++digits;
+  int digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
   const auto amount = [&](double value) { return fmt::format("{:.{}f}", value / unit.bytes, digits); };
   RateText text{fmt::format("{}{} {}", of.value >= 0 ? "+" : "−", amount(std::fabs(of.value)), unit.name), ""};
+  // A narrow interval has its own digits.
+  for (double last = std::pow(10.0, -digits); digits < 2 && width > 0 && width < last; last /= 10) ++digits;
   text.interval = std::fabs(up - down) <= 0.1 * std::max(up, down)
                       ? fmt::format("±{}", amount(std::max(up, down)))
                       : fmt::format("{} to {}", amount(of.low), amount(of.high));

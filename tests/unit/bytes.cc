@@ -75,3 +75,16 @@ TEST_CASE("sizes have a readable form", "[bytes]") {
   CHECK(bytes_text(std::numeric_limits<i64>::max()) == "8.00 EiB");
   CHECK(bytes_text(std::numeric_limits<i64>::min()) == "-8.00 EiB");
 }
+
+TEST_CASE("a computed size has three significant digits", "[bytes]") {
+  CHECK(computed_bytes_text(0) == "0 bytes");
+  CHECK(computed_bytes_text(1000) == "1000 bytes");
+  CHECK(computed_bytes_text(48 * MiB) == "48.0 MiB");
+  CHECK(computed_bytes_text(-192 * MiB) == "-192 MiB");
+  CHECK(computed_bytes_text(15 * GiB + 7 * GiB / 10) == "15.7 GiB");
+  CHECK(computed_bytes_text(GiB * 9996 / 1000) == "10.0 GiB");
+  CHECK(computed_bytes_text(GiB * 9996 / 100) == "100 GiB");
+  CHECK(computed_bytes_text(GiB - 1) == "1.00 GiB");
+  CHECK(computed_bytes_text(1000 * MiB) == "1000 MiB");
+  CHECK(computed_bytes_text(std::numeric_limits<i64>::max()) == "8.00 EiB");
+}

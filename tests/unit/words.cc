@@ -60,7 +60,7 @@ TEST_CASE("savings name the known amounts", "[words]") {
   fix.saves_low_bytes = GiB;
   CHECK(saving_words(fix) == "saves 1.00 to 2.00 GiB");
   fix.saves_low_bytes = 512 * MiB;
-  CHECK(saving_words(fix) == "saves 512.00 MiB to 2.00 GiB");
+  CHECK(saving_words(fix) == "saves 512 MiB to 2.00 GiB");
   fix.saves_low_bytes = 2 * GiB;
   CHECK(saving_words(fix) == "saves 2.00 GiB");
   fix.saves_low_bytes = 0;
