@@ -33,6 +33,7 @@ constexpr FieldRange other_fields[] = {
     {"n_routed_experts", 0, size_limits::width},
     {"n_shared_experts", 0, size_limits::width},
     {"shared_expert_intermediate_size", 0, size_limits::width},
+    {"parameters", 1, size_limits::parameters},
     {"vocab_size", 1, size_limits::rows},
     {"type_vocab_size", 0, size_limits::rows},
     {"max_position_embeddings", 1, size_limits::rows},

@@ -215,7 +215,8 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
     value = usual;
     assumed.push_back(std::move(words));
   };
-  if (model.patch > 0) assumed.emplace_back("images alone, with a class token and without a vocabulary");
+  if (model.patch > 0 && !model.irregular)
+    assumed.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
   if (model.encoder && model.encoder->tokens == 0 && !run.source)
     assumed.emplace_back("as many tokens in the encoder as in the decoder");
@@ -391,8 +392,8 @@ const std::vector<OptionGroup>& estimate_option_groups() {
       {"The devices",
        {{"card", 0, "CARD", "a name (4090, a100-80g, H100) or a size (80GiB)"},
         {"dp", 0, "N", "data-parallel ranks"},
-        {"zero", 0, "STAGE", "0 (default) to 3; 3 is FSDP's full shard, too", list_names(zero_stages)}},
-       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: parameters, too)", list_names(offloads)},
+        {"zero", 0, "STAGE", "0 (default) to 3; 3 is also FSDP's full shard", list_names(zero_stages)}},
+       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: also parameters)", list_names(offloads)},
         {"sweep", 0, "", "also a table of batches and lengths: their peaks, and the largest batch that fits"},
         {"tp", 0, "N", "tensor-parallel ranks"},
         {"pp", 0, "N", "stages of the pipeline"},

@@ -57,8 +57,12 @@ std::string run_words(const ModelShape& model, const RunShape& run) {
   std::string text = run.work == RunKind::training     ? "training"
                      : run.work == RunKind::evaluation ? "evaluation"
                                                        : "generation";
-  text += fmt::format(", {} × {}", *run.batch, token_words(model, run));
-  if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);
+  if (model.patch > 0 && model.irregular) {
+    text += ", " + plural(*run.batch, "image", "images");
+  } else {
+    text += fmt::format(", {} × {}", *run.batch, token_words(model, run));
+    if (run.image_tokens > 0) text += fmt::format(", {} of them of images", run.image_tokens);
+  }
   text += " in a pass";
   const i64 ranks = run.data_parallel.value_or(1);
   if (run.accumulation)

@@ -18,6 +18,8 @@ namespace {
 
 using ConfigJson = nlohmann::json;
 
+constexpr i64 latent_side = 8;  ///< pixels for one number of a latent image, in all published diffusion models
+
 ConfigField read_field(const ConfigJson& value) {
   // The JSON library reads an integer beyond 63 bits as a float or as unsigned. Neither is a size.
   if (value.is_number_integer() && value <= std::numeric_limits<i64>::max()) return value.get<i64>();
@@ -146,6 +148,11 @@ void note_irregular(ModelConfig& read) {
 ModelConfig interpret_config(const ConfigFields& config) {
   ModelConfig read{{}, read_shape(config), 0, {}};
   ModelShape& shape = read.shape;
+  if (is_diffusion(config.text({"model_type"}))) {
+    shape.patch = latent_side;
+    read.notes.emplace_back("a model of images without a formula for its activations");
+    return read;
+  }
   const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});
   if (side && patch && !shape.vocabulary) {
     shape.patch = *patch;

@@ -94,7 +94,7 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
            cause.probability, html_inline(percent_text(cause.probability)), with_code(title), html_inline(cause.cause));
   if (!cause.explain.empty()) page.add("<p>{}</p>\n", with_code(cause.explain));
   if (!cause.guide.empty())
-    page.add("<p class=\"muted\">More: <code>oomdoctor explain {}</code> or <code>{}</code></p>\n",
+    page.add("<p class=\"muted\">More: <code>oomdoctor explain {}</code> or <a href=\"{}\">the page about it</a></p>\n",
              html_inline(cause.cause), html_inline(cause.guide));
   if (cause.because.empty() && cause.against.empty()) page.add("<p class=\"muted\">No sign of it in this log.</p>\n");
   if (cause.because.size() + cause.against.size() > skipped) {
@@ -108,10 +108,23 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
 
 void add_cited_lines(Document& page, const Content& content) {
   if (content.citations.lines().empty()) return;
+  std::vector<const Location*> rows = content.citations.lines();
+  for (const Location& near : content.report.neighbours)
+    if (!is_in(rows, near)) rows.push_back(&near);
+  std::stable_sort(rows.begin(), rows.end(), [](const Location* a, const Location* b) { return is_before(*a, *b); });
   page.add("<h3>Cited lines</h3>\n<div class=\"lines\" tabindex=\"0\">\n");
-  for (const Location* at : content.citations.lines())
-    page.add("<div{}><span class=\"place\">{}</span><code>{}</code></div>\n", content.citations.anchor(*at),
-             html_inline(short_locations(content.report, {*at}, 1)), html_inline(plain_line(at->excerpt)));
+  const Location* before = nullptr;
+  for (const Location* at : rows) {
+    const std::string anchor = content.citations.anchor(*at);
+    const bool gap = before != nullptr && (before->path != at->path || before->line + 1 < at->line);
+    const std::string_view look = anchor.empty() ? (gap ? " class=\"near gap\"" : " class=\"near\"")
+                                  : gap          ? " class=\"gap\""
+                                                 : "";
+    page.add("<div{}{}><span class=\"place\">{}</span><code>{}</code></div>\n", anchor, look,
+             anchor.empty() ? std::to_string(at->line) : html_inline(short_locations(content.report, {*at}, 1)),
+             html_inline(plain_line(at->excerpt)));
+    before = at;
+  }
   page.add("</div>\n");
 }
 

@@ -796,7 +796,7 @@ class Outputs(Case):
 
     def test_a_restarted_run_whose_memory_grows_has_something_to_fix(self):
         text = self.run_here("analyze", ROOT / "samples" / "kubernetes" / "described_last_state.log").stdout
-        self.assertIn("An earlier run ran out of memory (line 10). Memory grows.", text)
+        self.assertIn("Only an earlier run failed (line 10). Memory grows.", text)
 
     def test_a_log_in_the_place_of_a_command_is_analyzed(self):
         report = self.run_here("analyze", "train.log")
@@ -1151,9 +1151,19 @@ bf16: true
                 self.assertTrue(self.estimate("--model", each)["model"].startswith(name + ": "), each)
         for typed, near in (("llama-3", "did you mean Llama-3-8B or Llama-3-70B?"), ("falcon", "did you mean falcon-7b or falcon-40b?"),
                             ("Qwen/Qwen2.5-7B-Instruct-AWQ", "did you mean Qwen2.5-7B?"), ("mixtrall-8x7b", "did you mean Mixtral-8x7B?"),
-                            ("stable-diffusion-xl", "oomdoctor list models prints the known ones; for any other: --config config.json")):
+                            ("stable-cascade", "oomdoctor list models prints the known ones; for any other: --config config.json")):
             self.assert_refused(["estimate", "--model", typed], f"unknown model '{typed}' in --model", near)
         self.assertIn("Mixtral-8x7B", run("list", "models").stdout)
+
+    def test_diffusion_models_have_all_but_their_activations(self):
+        for typed in ("sdxl", "stabilityai/stable-diffusion-xl-base-1.0", "flux-dev", "stable-diffusion-v1-5", "sd-vae-ft-mse"):
+            done = self.estimate("--model", typed, "--batch", "4")
+            self.assertEqual([term["label"] for term in done["missing"]], ["activations"], typed)
+        self.assertEqual(self.terms("--model", "sdxl")["optimizer"], 12 * 2567463684)
+        done = self.run_here("estimate", "--model", "sdxl", "--batch", "4", "--card", "4090")
+        self.assertIn("training, 4 images in a pass", done.stdout)
+        self.assertIn("DOES NOT FIT", done.stdout)
+        self.assertIn("activations", self.terms("--model", "facebook/DiT-XL-2-256", "--batch", "32"))
 
     def test_a_mixture_of_experts_is_counted_whole(self):
         _, fields = published_models.PUBLISHED["Mixtral-8x7B"]
@@ -1513,7 +1523,7 @@ class Knowledge(Case):
         self.assertIn("\nSigns against it\n", text)
         self.assertIn("\nFixes\n", text)
         self.assertNotIn("{", text)
-        self.assertIn("More: docs/causes/fragmentation.md", text)
+        self.assertIn("/docs/causes/fragmentation.md", text)
         self.assertRegex(run("explain", "--trace", "fragmentation").stdout, r"(?m)^ +if .*oom\.")
         self.assertRegex(run("explain", "--trace", "expandable-segments").stdout, r"(?m)^ +offered if +\(?oom\.|account\.")
 

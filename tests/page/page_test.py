@@ -32,7 +32,7 @@ SAMPLES = ("leak.log", "fragmentation.log", "model_states_optimizer.log", "host_
            "ddp_two_ranks.log", "handled_batch_finder.log", "host_numpy.log", "../snapshots/pinned.pickle",
            "../snapshots/leak.pickle")
 FAULTS = (HERE / "geometry.js").read_text()
-WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+WIDE, TABLET, PHONE = {"width": 1440, "height": 900}, {"width": 768, "height": 1024}, {"width": 390, "height": 844}
 # What Jenkins sends with the artifacts of a build.
 JENKINS = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self';"
 
@@ -167,7 +167,7 @@ class Contents(InABrowser):
 
     def test_a_citation_leads_to_the_line_of_the_log(self):
         page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
-        broken = page.evaluate("[...document.querySelectorAll('main a')].filter(a => !document.querySelector(a.hash))"
+        broken = page.evaluate("[...document.querySelectorAll('main a[href^="#"]')].filter(a => !document.querySelector(a.hash))"
                                ".map(a => a.hash)")
         self.assertEqual(broken, [])
         self.assertIn("allocated", page.evaluate("document.querySelector('#line-1-156').textContent"))
@@ -180,6 +180,22 @@ class Contents(InABrowser):
             self.assertIn(f"{number} │ {lines[number - 1]}".rstrip(), shown)
         self.assertTrue(page.evaluate("(e => e.scrollWidth > e.clientWidth && document.documentElement.scrollWidth <= innerWidth)"
                                       "(document.querySelector('.excerpt'))"))
+
+    def test_cited_lines_stand_between_their_neighbours(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        lines = (STORIES / "leak.log").read_text().split("\n")
+        shown = page.evaluate("document.querySelector('.lines').innerText")
+        for number in (29, 30, 31, 33, 34, 35):  # around line 32, where the series begins
+            self.assertIn(lines[number - 1].strip(), shown)
+        log = self.folder / "gone.log"
+        log.write_text((STORIES / "leak.log").read_text())
+        part = self.folder / "gone.part"
+        part.write_bytes(subprocess.run([BINARY, "analyze", "--format", "partial", log], check=True,
+                                        capture_output=True).stdout)
+        log.write_text("another log\n" * 300)  # of other lines by now
+        subprocess.run([BINARY, "merge", "--fail-on", "never", "--output", f"html={self.folder / 'gone.html'}", part],
+                       check=True, capture_output=True)
+        self.assertNotIn("another log", self.open(self.folder / "gone.html").evaluate("document.body.textContent"))
 
     def test_dated_logs_have_a_clock_below_the_chart(self):
         page = self.open(self.report_on(four_gpus()), **WIDE)
@@ -198,6 +214,12 @@ class Contents(InABrowser):
         self.assertEqual(set(page.evaluate(state)), {True})
         page.click(*page.centre("nav button"))
         self.assertEqual(set(page.evaluate(state)), {False})
+
+    def test_only_commands_have_a_copy_button(self):
+        page = self.open(self.report_on(STORIES / "leak.log"), **WIDE)
+        self.assertIn("save a checkpoint", page.evaluate("document.querySelector('.instruction').textContent"))
+        self.assertNotIn("save a checkpoint", page.evaluate(
+            "[...document.querySelectorAll('.command code')].map(e => e.textContent).join()"))
 
     def test_savings_and_cost_are_columns(self):
         page = self.open(self.report_on(STORIES / "fragmentation.log"), **WIDE)
@@ -307,7 +329,7 @@ class Looks(InABrowser):
         logs += [("many ranks", many_ranks()), ("four GPUs", four_gpus())]
         for name, log in logs:
             path = self.report_on(log).rename(self.folder / "page.html")
-            for size, dark in itertools.product((WIDE, PHONE), (False, True)):
+            for size, dark in itertools.product((WIDE, TABLET, PHONE), (False, True)):
                 with self.subTest(sample=name, width=size["width"], dark=dark):
                     page = self.open(path, dark=dark, **size)
                     self.assertEqual(check(page), [])
@@ -498,6 +520,15 @@ class Charts(InABrowser):
         self.page.click(*self.at(0.5))
         self.assertEqual(self.window(), whole)
         self.assertIn("allocated: ", self.page.evaluate("document.querySelector('.tip').textContent"))
+
+    def test_a_tap_shows_the_values_and_leaves_them(self):
+        whole = self.window()
+        self.page.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        x, y = self.at(0.5)
+        self.page.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.page.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        self.assertIn("allocated: ", self.page.evaluate(self.TIP))
+        self.assertEqual(self.window(), whole)
 
     def test_arrow_keys_walk_from_value_to_value(self):
         self.page.evaluate("document.querySelector('.chart').focus()")

@@ -1,0 +1,12 @@
+// The lines next to the cited ones, for the page. A scan keeps them of failures only, so the log is read once more.
+#pragma once
+
+#include "oomdoctor/report.h"
+
+namespace oomdoctor::cli {
+
+/// Fills Report::neighbours for the lines that the reasons of the first causes cite. Reads only the beginnings of plain
+/// files, and only lines next to one that is still the cited line.
+void add_neighbours(Report& report);
+
+}  // namespace oomdoctor::cli
