@@ -610,7 +610,7 @@ class ManyLogs(Case):
         self.assertEqual(both, self.run_here("analyze", "--format", "partial", "run").stdout)
         done = self.run_here("merge", a, b, "--output", "json=c.json")
         self.assertEqual((done.returncode, (self.folder / "c.json").read_text()), (1, direct))
-        self.assertTrue(done.stdout.rstrip().startswith("12 files"))
+        self.assertIn("\n12 files", done.stdout)
         self.assertEqual(self.run_here("merge", a, b, "--fail-on", "never").returncode, 0)
 
     def test_text_that_is_no_utf8_comes_through(self):
@@ -1014,7 +1014,7 @@ class Estimate(Case):
             self.assertAlmostEqual(pure[term] / 1e9, gigabytes, delta=0.05)
         self.assertAlmostEqual(self.terms(*words)["optimizer"] / 1e9, 160.2, delta=0.1)
         notes = self.run_here("estimate", *words, "--precision", "bf16").stdout
-        self.assertIn("would take 149.20 GiB instead of 49.73 GiB", " ".join(notes.split()))
+        self.assertIn("would take 149 GiB instead of 49.7 GiB", " ".join(notes.split()))
 
     def test_a_config_and_the_same_sizes_give_the_same(self):
         self.config()
