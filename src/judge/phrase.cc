@@ -35,24 +35,24 @@ bool is_computed(const FactSpec& spec) {
   return !formula.empty() && !formula.starts_with("printed");
 }
 
-/// The digits of a computed size: three in a sentence, more in a setting, which a program reads.
-enum class Digits { three, all };
+/// Of a computed size: three digits in a sentence, none in a setting, which a program reads.
+enum class Rounding { three_digits, none };
 
 // A formula with the dimension of bytes prints as a size, any other as a plain number.
-std::string plain_text(const Expr& expr, const Value& value, Digits digits) {
+std::string plain_text(const Expr& expr, const Value& value, Rounding rounding) {
   const FactSpec* spec = expr.only_fact();
   const bool is_size = spec ? spec->unit == FactUnit::bytes : expr.dimension() == 1;
   const Number* number = std::get_if<Number>(&value);
-  if (digits == Digits::three && number != nullptr && is_size && (spec == nullptr || is_computed(*spec)))
+  if (rounding == Rounding::three_digits && number != nullptr && is_size && (spec == nullptr || is_computed(*spec)))
     return computed_bytes_text(whole_number(std::round(number->value)));
   static constexpr FactSpec size{"", FactUnit::bytes, ""};
   static constexpr FactSpec plain{"", FactUnit::count, ""};
   return fact_text(spec ? *spec : is_size ? size : plain, value);
 }
 
-std::string format_value(const Expr& expr, const Value& value, std::string_view format, Digits digits) {
+std::string format_value(const Expr& expr, const Value& value, std::string_view format, Rounding rounding) {
   const Number* number = std::get_if<Number>(&value);
-  if (format.empty() || !number) return plain_text(expr, value, digits);
+  if (format.empty() || !number) return plain_text(expr, value, rounding);
   if (format == "G") return format_number("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
   if (format == "M") return format_number("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
   if (format == "n") return format_number("%.0f", number->value);
@@ -116,7 +116,7 @@ std::vector<PhrasePieces> split_sentences(std::string_view text) {
   return sentences;
 }
 
-std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Facts& facts, Digits digits) {
+std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Facts& facts, Rounding rounding) {
   std::string filled;
   for (const auto& piece : sentence) {
     if (!piece.expression) {
@@ -125,7 +125,7 @@ std::optional<std::string> fill_sentence(const PhrasePieces& sentence, const Fac
     }
     const Value value = piece.expression->evaluate(facts).value;
     if (!known(value)) return std::nullopt;
-    filled += format_value(*piece.expression, value, piece.text, digits);
+    filled += format_value(*piece.expression, value, piece.text, rounding);
   }
   return filled;
 }
@@ -173,7 +173,7 @@ const std::vector<PhrasePieces>& Phrase::sentences() const {
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {
-    const auto filled = fill_sentence(sentence, facts, Digits::all);
+    const auto filled = fill_sentence(sentence, facts, Rounding::none);
     if (!filled) return std::nullopt;
     text += *filled;
   }
@@ -208,7 +208,7 @@ std::string Phrase::with_letters() const {
 std::string Phrase::fill_sentences(const Facts& facts) const {
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {
-    auto filled = fill_sentence(sentence, facts, Digits::three);
+    auto filled = fill_sentence(sentence, facts, Rounding::three_digits);
     if (!filled) continue;
     const std::string plain = without_end_blanks(std::move(*filled));
     if (plain.empty()) continue;
