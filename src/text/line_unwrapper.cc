@@ -197,7 +197,8 @@ void LineUnwrapper::peel(UnwrappedText& out, bool at_end) {
     const bool whole = feed != rest.npos;
     if (!whole && !at_end && rest.size() <= longest_waiting) break;
     const std::string_view line = rest.substr(0, feed);
-    const CollectedLine own = in_line_ ? CollectedLine{line, std::nullopt} : collector_->read(line, room);
+    CollectedLine own = in_line_ ? CollectedLine{line, std::nullopt} : collector_->read(line, room);
+    if (!whole && own.text.empty()) own.text = line;  // without a line end, nothing else shows that there is a line
     if (own.time || own.pid) out.tags.push_back({out.bytes.size(), own.time, own.pid});
     out.bytes.append(own.text);
     if (whole && own.goes_on)

@@ -82,7 +82,7 @@ class Wheel(Case):
         self.addCleanup(sys.path.remove, str(ROOT / "packaging" / "make"))
         import registries
         name, content = registries.wheel(ROOT, "1.2.3", os.uname().machine, pathlib.Path(BINARY).read_bytes(),
-                                         {"LICENSE": b""}, time.gmtime(1767225600))
+                                         {"LICENSE": b""}, {}, time.gmtime(1767225600))
         (self.folder / name).write_bytes(content)
         python = self.folder / "venv" / "bin" / "python"
         if self.run_python("-m", "venv", "venv").returncode != 0 or self.run_python(

@@ -46,7 +46,7 @@ class Scripts(Case):
             forward(3)
             """.replace("            from", "            import sys\n            from", 1))
         self.assert_reported(done)
-        self.assertIn("+40.00 MiB per step", done.stderr)
+        self.assertIn("+40.0 MiB per step", done.stderr)
         self.assertIn("Memory leak", done.stderr)
 
     def test_the_traceback_stays_as_it_is(self):

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -120,7 +121,8 @@ class Watch(WatchCase):
         running = self.start("t.log", stderr=theirs, stdout=subprocess.DEVNULL)
         os.close(theirs)
         text = b""
-        while b"step 50: allocated 9.00 GiB, +20.48 MiB per step" not in text:
+        while b"step 50: allocated 9.00 GiB, +20.5 MiB per step" not in text:
+            self.assertTrue(select.select([ours], [], [], PATIENCE)[0], text)
             text += os.read(ours, 4096)
         running.send_signal(signal.SIGINT)
         self.assertEqual(running.wait(timeout=PATIENCE), 0)
