@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/natural_order.h"
+#include "model/evidence.h"
 #include "oomdoctor/version.h"
 #include "report/advice_words.h"
 #include "report/findings.h"

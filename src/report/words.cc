@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "model/evidence.h"
 
 namespace oomdoctor {
 namespace {
