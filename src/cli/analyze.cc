@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/inputs.h"
+#include "cli/neighbours.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "report/escape.h"
@@ -52,6 +53,7 @@ int run_analyze(const Arguments& arguments) {
     options.progress = [&](const Progress& progress) { line.show(progress); };
     report = diagnose(inputs, options);
   }
+  if (outputs.writes_page()) add_neighbours(report);
   return deliver(arguments, outputs, report);
 }
 

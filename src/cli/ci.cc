@@ -19,6 +19,7 @@
 #include "cli/console.h"
 #include "cli/inputs.h"
 #include "cli/log_search.h"
+#include "cli/neighbours.h"
 #include "cli/output_file.h"
 #include "cli/shared_report.h"
 #include "render/writer.h"
@@ -178,7 +179,8 @@ int run_ci(const Arguments& arguments) {
     view.color = environment("NO_COLOR").empty();
   Options options = diagnose_options(arguments);
   const std::vector<LogSource> logs = find_inputs(arguments, options);
-  const Report whole = diagnose(logs, options);
+  Report whole = diagnose(logs, options);
+  add_neighbours(whole);
   SharedReport report(whole, arguments, true);
   const Writer& terminal = *find_writer("terminal");
   attempt([&] { print(terminal.write(report.of(terminal), view)); });

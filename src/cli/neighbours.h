@@ -6,7 +6,8 @@
 namespace oomdoctor::cli {
 
 /// Fills Report::neighbours for the lines that the reasons of the first causes cite. Reads only the beginnings of plain
-/// files, and only lines next to one that is still the cited line.
+/// files, and only lines next to one that is still the cited line. It opens what the report names: only for a report on
+/// logs that this process read, never for one from elsewhere, which could name any file of this machine.
 void add_neighbours(Report& report);
 
 }  // namespace oomdoctor::cli

@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
 #include "base/error.h"
 #include "cli/ci_system.h"
 #include "cli/console.h"
-#include "cli/neighbours.h"
 #include "cli/output_file.h"
 #include "cli/shared_report.h"
 #include "report/escape.h"
@@ -30,14 +28,6 @@ template <>
 const std::vector<SurveyWriter>& table_of<Survey>() {
   return survey_writers();
 }
-
-/// A copy with the lines that only the page shows.
-Report with_neighbours(const Report& whole) {
-  Report report = whole;
-  add_neighbours(report);
-  return report;
-}
-Survey with_neighbours(const Survey& whole) { return whole; }
 
 /// Null for an unknown name.
 template <class Result>
@@ -95,12 +85,15 @@ void OutputsOf<Result>::print_text(const WriterOf<Result>& writer, const std::st
 }
 
 template <class Result>
-void OutputsOf<Result>::write(const Result& whole) const {
+bool OutputsOf<Result>::writes_page() const {
   const auto is_page = [](const WriterOf<Result>* writer) { return writer != nullptr && writer->name == "html"; };
-  const bool has_page = is_page(printed_) || std::any_of(outputs_.begin(), outputs_.end(),
-                                                         [&](const Output& output) { return is_page(output.writer); });
-  const std::optional<Result> page = has_page ? std::optional(with_neighbours(whole)) : std::nullopt;
-  SharedResult<Result> report(page ? *page : whole, arguments_, runs_in_ci());
+  return is_page(printed_) ||
+         std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& output) { return is_page(output.writer); });
+}
+
+template <class Result>
+void OutputsOf<Result>::write(const Result& whole) const {
+  SharedResult<Result> report(whole, arguments_, runs_in_ci());
   std::exception_ptr first;
   const auto attempt = [&](auto write_one) {
     try {

@@ -19,6 +19,8 @@ class OutputsOf {
   /// `inputs` are paths that an output must not overwrite.
   OutputsOf(const Arguments& arguments, const std::vector<std::string>& inputs);
 
+  /// True if one of the outputs is a page.
+  bool writes_page() const;
   /// Writes all outputs, in the order of the command line. One that fails does not keep the others; afterwards its
   /// exception is thrown, Error or BrokenPipe.
   void write(const Result& whole) const;

@@ -82,6 +82,7 @@ struct ReportRun {
   Outcome outcome = Outcome::no_oom;
   std::optional<RunEnd> end;
   std::string headline;
+  std::optional<Location> failure = {};  ///< words only: the failure that the headline cites
 };
 
 /// One part of a memory breakdown.
@@ -471,6 +472,7 @@ struct Report {
   std::int64_t more_lost = 0;  ///< beyond `lost`
   std::vector<ReportNote> notes;
   std::vector<Location> neighbours;    ///< words only: the lines next to cited ones, where an output shows them
+  std::string neighbours_lost;         ///< words only: why some of them could not be read; "" if all could
   std::optional<ReportCause> why_not;  ///< the cause that the caller asked about, with all its signs, fired or not
   std::vector<std::string> trace;      ///< the known facts with values and citations; only on request
 };

@@ -126,6 +126,8 @@ void add_cited_lines(Document& page, const Content& content) {
     before = at;
   }
   page.add("</div>\n");
+  if (const std::string& lost = content.report.neighbours_lost; !lost.empty())
+    page.add("<p class=\"muted\">Lines beside the cited ones are lost: {}.</p>\n", html_inline(lost));
 }
 
 void add_input_row(Document& page, const ReportInput& input) {

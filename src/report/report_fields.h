@@ -75,6 +75,7 @@ void fields(auto& field, Is<ReportRun> auto& of) {
   field("outcome", of.outcome, {.values = outcomes});
   field("end", of.end);
   field("headline", of.headline);
+  field.words_only(of.failure);
 }
 
 void fields(auto& field, Is<Share> auto& of) {
@@ -548,7 +549,7 @@ void fields(auto& field, Is<Report> auto& of) {
          .optional = true});
   field("more_lost", of.more_lost, {.optional = true, .minimum = 1});
   field("notes", of.notes);
-  field.words_only(of.neighbours);
+  field.words_only(of.neighbours, of.neighbours_lost);
   field("why_not", of.why_not);
   field("trace", of.trace, if_any);
 }

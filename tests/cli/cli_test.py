@@ -613,6 +613,29 @@ class ManyLogs(Case):
         self.assertIn("\n12 files", done.stdout)
         self.assertEqual(self.run_here("merge", a, b, "--fail-on", "never").returncode, 0)
 
+    def test_a_part_opens_no_file_that_it_names(self):
+        step = "step %d | allocated %d.00 MiB | loss 2.0\n"
+        log = self.folder / "grows.log"
+        log.write_text("".join(step % (k, 1000 + 40 * k) for k in range(60)))
+        part = self.parts("p.jsonl", "grows.log")
+        log.write_text(log.read_text().replace(step % (1, 1040), "of this machine alone\n"))
+        self.assertIn("of this machine alone", self.run_here("analyze", "--format", "html", "grows.log").stdout)
+        self.assertNotIn("of this machine alone", self.run_here("merge", "--format", "html", part).stdout)
+
+    def test_the_page_shows_the_lines_beside_cited_ones(self):
+        lines = [f"step {k} | allocated {1000 + 40 * k}.00 MiB | loss 2.0\n" for k in range(60)]
+        lines[1] = "a line beside the first value\n"
+        lines[2] = "x" * 10_000_000 + "\n"
+        whole = "".join(lines).encode()
+        (self.folder / "grows.log").write_bytes(whole)
+        (self.folder / "packed.log.gz").write_bytes(gzip.compress(whole))
+        (self.folder / "cut.log.gz").write_bytes(gzip.compress(whole)[:-20])
+        for name in ("grows.log", "packed.log.gz", "cut.log.gz"):
+            with self.subTest(name):
+                page = self.run_here("analyze", "--format", "html", name).stdout
+                self.assertIn("<code>a line beside the first value</code>", page)
+                self.assertNotIn("x" * 1000, page)
+
     def test_text_that_is_no_utf8_comes_through(self):
         (self.folder / "bad.log").write_bytes(b"\xff\xfe\x00 step 1 \xc3( \xf0\x9f\n" + FAILED.replace("train.py", "tr\xe9.py").encode("latin-1"))
         self.assertEqual(self.report("merge", self.parts("p.jsonl", "bad.log")), self.report("analyze", "bad.log"))
