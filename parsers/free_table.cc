@@ -147,22 +147,9 @@ bool timed_header(std::string_view line, Layout& layout) {
   return true;
 }
 
-namespace {
-
-/// The clock at the front of a row. ts(1) prints the month and the day before it, without the year: "Sep 23 01:53:44".
-std::optional<TimeStamp> read_row_time(std::string_view line) {
-  if (auto time = read_time(line)) return time;
-  constexpr std::size_t date = 7;  // bytes
-  if (line.size() < date || line[3] != ' ' || !is_digit(line[5]) || line[6] != ' ') return std::nullopt;
-  auto time = read_time(line.substr(date));
-  if (time) time->length += date;
-  return time;
-}
-
-}  // namespace
-
 bool timed_row(std::string_view line, const Layout& layout, EventSink& sink) {
-  const auto time = read_row_time(line);
+  auto time = read_time(line);
+  if (!time) time = read_yearless_time(line);  // behind ts(1)
   if (!time) return false;
   const auto cells = split_cells(line.substr(time->length));
   if (cells.size() < layout.columns.size()) return false;

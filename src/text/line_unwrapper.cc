@@ -159,7 +159,7 @@ bool LineUnwrapper::begin(UnwrappedText& out) {
   const std::size_t begin = out.bytes.size();
   while (out.bytes.size() < begin + head_bytes && source_->read(out.bytes, head_bytes)) continue;
   const std::string_view head = out.bytes.text().substr(begin);
-  collector_ = CollectorPrefix::find(head.substr(0, head_bytes));
+  collector_ = CollectorForm::find(head.substr(0, head_bytes));
   if (!collector_) width_ = console_width(head);
   if (!collector_ && width_ == 0) return !head.empty();
   waiting_ = head;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/collector_prefix.h"
+#include "text/collector_form.h"
 #include "text/source.h"
 #include "text/text_buffer.h"
 
@@ -55,7 +55,7 @@ class LineUnwrapper {
 
   Source* source_;
   std::size_t width_ = 0;
-  std::optional<CollectorPrefix> collector_;
+  std::optional<CollectorForm> collector_;
   bool begun_ = false;
   // Used only if lines were broken or have a collector's prefix: the text that is read but not yet passed on.
   TextBuffer piece_;

@@ -391,6 +391,15 @@ std::optional<TimeStamp> read_time(std::string_view s) {
   return out;
 }
 
+std::optional<TimeStamp> read_yearless_time(std::string_view s) {
+  constexpr std::size_t date = 7;  // bytes
+  if (s.size() < date || !is_upper(s[0]) || s[3] != ' ' || !is_digit(s[5]) || s[6] != ' ') return std::nullopt;
+  auto time = read_time(s.substr(date));
+  if (!time || time->has_date) return std::nullopt;
+  time->length += date;
+  return time;
+}
+
 bool looks_like_clock(std::string_view s) {
   return fixed_number(s, 0, 2) >= 0 && s.substr(2, 1) == ":" && fixed_number(s, 3, 2) >= 0 && s.substr(5, 1) == ":" &&
          fixed_number(s, 6, 2) >= 0;

@@ -56,6 +56,8 @@ struct TimeStamp {
 };
 /// nullopt if the text does not begin with a valid time.
 std::optional<TimeStamp> read_time(std::string_view text);
+/// "Mar  4 05:06:07", as syslog and ts(1) print a time: in seconds since midnight, because the year is missing.
+std::optional<TimeStamp> read_yearless_time(std::string_view text);
 /// True if the text begins with the form of a clock ("03:18:52") or of a time, with any digits.
 bool looks_like_clock(std::string_view text);
 bool looks_like_time(std::string_view text);

@@ -1,4 +1,4 @@
-#include "text/collector_prefix.h"
+#include "text/collector_form.h"
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t deciding_lines = 2000;  ///< of the beginning
 constexpr std::size_t min_lines = 3;          ///< fewer may have the same start by chance
 constexpr std::size_t min_indented = 8;       ///< a part of a document is indented, too
-constexpr std::size_t longest_label = 200;
+constexpr std::size_t longest_label = 200;    ///< the names of a pod and a container have 63 characters each
 constexpr std::size_t longest_json = std::size_t{1} << 16;  ///< Docker cuts messages at 16 KiB
 /// Digits of a second's fraction: a collector prints 7 or 9, some of them without the zeros at the end. Loggers of
 /// programs print up to 6.
@@ -89,17 +89,14 @@ struct JournalLine {
 };
 
 std::optional<JournalLine> read_journal_line(std::string_view line) {
-  constexpr std::size_t clock_at = 7;
   JournalLine out;
   std::size_t at = 0;
   if (const auto time = read_collector_time(line)) {
     out.seconds = time->seconds;
     at = time->length;
-  } else if (line.size() > clock_at && is_upper(line[0]) && line[3] == ' ' && line[clock_at - 1] == ' ') {
-    const auto clock = read_time(line.substr(clock_at));
-    if (!clock || clock->has_date) return std::nullopt;
+  } else if (const auto clock = read_yearless_time(line)) {
     out.seconds = clock->seconds;
-    at = clock_at + clock->length;
+    at = clock->length;
   } else {
     return std::nullopt;
   }
@@ -145,32 +142,78 @@ constexpr std::array<JsonKeys, 4> json_keys{{{"log", "time", "stream"},
                                              {"textPayload", "timestamp", "logName"},
                                              {"message", "timestamp", "ingestionTime"}}};
 
-/// Seconds of a date of ISO 8601, or of a number since 1970 in seconds, milliseconds or microseconds.
-std::optional<double> json_time(const nlohmann::json& value) {
-  if (value.is_string()) {
-    const auto& text = value.get_ref<const std::string&>();
-    if (const auto time = read_collector_time(text)) return time->seconds;
-    if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != text.npos) return std::nullopt;
-    return json_time(nlohmann::json(std::stoll(text)));
-  }
-  if (!value.is_number()) return std::nullopt;
-  double seconds = value.get<double>();
+/// Seconds since 1970 of a number in seconds, milliseconds or microseconds.
+double unix_seconds(double number) {
   constexpr double latest = 1e11;  // in seconds, the year 5138
-  while (seconds > latest) seconds /= 1000;
-  return seconds;
+  while (number > latest) number /= 1000;
+  return number;
+}
+
+/// A value of a field: a text, or the digits of a number.
+struct JsonField {
+  std::string key, value;
+  bool is_text = false;
+};
+
+/// The texts and numbers of one object. Objects and arrays inside are skipped. No value of the library is built: its
+/// values allocate when they are destroyed.
+class JsonFields : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t number) override { return add(std::to_string(number), false); }
+  bool number_float(number_float_t, const string_t& digits) override { return add(digits, false); }
+  bool string(string_t& text) override { return add(std::move(text), true); }
+  bool binary(binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return ++depth_ > 0; }
+  bool start_array(std::size_t) override { return ++depth_ > 0; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool key(string_t& name) override {
+    if (depth_ == 1) key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+  JsonField* find(std::string_view key) {
+    const auto same =
+        std::find_if(fields_.rbegin(), fields_.rend(), [&](const JsonField& of) { return of.key == key; });
+    return same == fields_.rend() ? nullptr : &*same;
+  }
+
+ private:
+  bool add(std::string value, bool is_text) {
+    if (depth_ == 1) fields_.push_back({key_, std::move(value), is_text});
+    return true;
+  }
+
+  int depth_ = 0;
+  std::string key_;
+  std::vector<JsonField> fields_;
+};
+
+/// Seconds of a date of ISO 8601, or of a number since 1970, which may be a text.
+std::optional<double> json_time(const JsonField& field) {
+  if (const auto time = field.is_text ? read_collector_time(field.value) : std::nullopt) return time->seconds;
+  double number = 0;
+  const char* last = field.value.data() + field.value.size();
+  const auto [end, error] = std::from_chars(field.value.data(), last, number);
+  if (error != std::errc() || end != last || !(number >= 0) || number > 1e18) return std::nullopt;
+  return unix_seconds(number);
 }
 
 std::optional<CollectedLine> read_json_line(std::string_view line, std::string& room) {
   if (!line.starts_with('{') || line.size() > longest_json) return std::nullopt;
-  const auto object = nlohmann::json::parse(line, nullptr, false);
-  if (!object.is_object()) return std::nullopt;
+  JsonFields fields;
+  if (!nlohmann::json::sax_parse(line, &fields)) return std::nullopt;
   for (const JsonKeys& keys : json_keys) {
-    const auto message = object.find(keys.message), time = object.find(keys.time);
-    if (message == object.end() || !message->is_string() || !object.contains(keys.sign)) continue;
-    room = message->get<std::string>();
+    JsonField *message = fields.find(keys.message), *time = fields.find(keys.time);
+    if (message == nullptr || !message->is_text || fields.find(keys.sign) == nullptr) continue;
     CollectedLine out;
-    if (time != object.end()) out.time = json_time(*time);
-    const bool of_docker = keys.message == json_keys.front().message;
+    if (time != nullptr) out.time = json_time(*time);
+    room = std::move(message->value);
+    const bool of_docker = &keys == &json_keys.front();
     out.goes_on = of_docker && !room.ends_with('\n');
     while (room.ends_with('\n')) room.pop_back();
     out.text = room;
@@ -191,18 +234,18 @@ std::vector<std::string_view> lines_of(std::string_view head) {
 
 }  // namespace
 
-std::optional<CollectorPrefix> CollectorPrefix::find(std::string_view head) {
+std::optional<CollectorForm> CollectorForm::find(std::string_view head) {
   const std::vector<std::string_view> lines = lines_of(head);
   if (lines.size() < min_lines) return std::nullopt;
   std::string room;
-  const auto fits = [&](const CollectorPrefix& form) {
+  const auto fits = [&](const CollectorForm& form) {
     return std::all_of(lines.begin(), lines.end(),
                        [&](std::string_view line) { return form.peel(line, room).has_value(); });
   };
   std::string_view label = find_label(lines.front());
   if (label.empty() && lines.size() >= min_indented) label = find_indentation(lines);
   for (const StampForm stamp : {StampForm::marked, StampForm::bracketed, StampForm::precise, StampForm::json}) {
-    CollectorPrefix form(std::string(label), stamp);
+    CollectorForm form(std::string(label), stamp);
     if (!fits(form)) continue;
     const auto is_exact = [&](std::string_view line) {
       const auto time = read_collector_time(line.substr(std::min(label.size(), line.size())));
@@ -212,16 +255,16 @@ std::optional<CollectorPrefix> CollectorPrefix::find(std::string_view head) {
     if (stamp != StampForm::precise || 2 * static_cast<std::size_t>(exact) > lines.size()) return form;
   }
   if (const std::string_view writer = find_writer(lines); !writer.empty())
-    return CollectorPrefix(std::string(writer), StampForm::journal);
-  CollectorPrefix form(std::string(label), StampForm::none);
+    return CollectorForm(std::string(writer), StampForm::journal);
+  CollectorForm form(std::string(label), StampForm::none);
   return !label.empty() && fits(form) ? std::optional(std::move(form)) : std::nullopt;
 }
 
-CollectedLine CollectorPrefix::read(std::string_view line, std::string& room) const {
+CollectedLine CollectorForm::read(std::string_view line, std::string& room) const {
   return peel(line, room).value_or(CollectedLine{line, std::nullopt});
 }
 
-std::optional<CollectedLine> CollectorPrefix::peel(std::string_view line, std::string& room) const {
+std::optional<CollectedLine> CollectorForm::peel(std::string_view line, std::string& room) const {
   if (stamp_ == StampForm::journal) {
     const auto entry = read_journal_line(line);
     if (!entry || entry->writer != label_) return std::nullopt;

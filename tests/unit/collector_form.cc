@@ -1,4 +1,4 @@
-#include "text/collector_prefix.h"
+#include "text/collector_form.h"
 
 #include <string>
 #include <vector>

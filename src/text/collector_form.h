@@ -30,11 +30,11 @@ struct CollectedLine {
 };
 
 /// The form that the lines of a text share.
-class CollectorPrefix {
+class CollectorForm {
  public:
   /// The form that the lines of `head` have, the beginning of a text; nullopt if too few or not all of them have one.
   /// The tags of launchers and loggers are none: see peel_prefix().
-  static std::optional<CollectorPrefix> find(std::string_view head);
+  static std::optional<CollectorForm> find(std::string_view head);
 
   /// Reads a line, which ended at '\n'. Without the form, it stays as it is. The result points into `line` or `room`.
   CollectedLine read(std::string_view line, std::string& room) const;
@@ -42,7 +42,7 @@ class CollectorPrefix {
  private:
   enum class StampForm { none, precise, marked, bracketed, journal, json };
 
-  CollectorPrefix(std::string label, StampForm stamp) : label_(std::move(label)), stamp_(stamp) {}
+  CollectorForm(std::string label, StampForm stamp) : label_(std::move(label)), stamp_(stamp) {}
 
   std::optional<CollectedLine> peel(std::string_view line, std::string& room) const;
 
