@@ -145,12 +145,12 @@ std::string host_share(const Oom& oom) {
   return oom.agent == Agent::scheduler || oom.agent == Agent::slurm ? "the job" : "the killed process";
 }
 
-}  // namespace
-
 /// Metal's allocator counts its heaps, with what is free in them.
 std::string name_content(const Oom& oom) {
   return oom.agent == Agent::mps_allocator ? "PyTorch's cache and tensors" : "tensors";
 }
+
+}  // namespace
 
 std::optional<Account> build_account(const Incident& incident) {
   const Oom& oom = incident.oom;

@@ -168,6 +168,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trend.owner", text, "the process or container whose memory it is, as a monitor names it"},
       {"trend.shape", text, "its shape: flat, warmup, step, saturating, sawtooth, spike, noisy, linear, accelerating"},
       {"trend.leak", truth, "memory grows without a bound"},
+      {"trend.released", truth, "at the end nearly all of it was free again"},
       {"trend.accelerating", truth, "its growth accelerates"},
       {"trend.flat", truth, "at least 8 values and no growth that could matter before the failure"},
       {"trend.settled", truth, "it rose once and stayed (warm-up, step, saturation)"},

@@ -164,6 +164,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   facts.set("trend.shape", Value{std::string(to_string(t.shape))}, both);
   const bool maxima = s.kind == SeriesKind::running_maximum;
   facts.set("trend.leak", Value{t.leak && !maxima}, both);
+  facts.set("trend.released", Value{!t.release.empty()}, both);
   facts.set("trend.maxima_only", Value{t.leak && maxima}, both);
   facts.set("trend.accelerating", Value{t.leak && t.shape == Shape::accelerating}, both);
   const bool settled = t.shape == Shape::warmup || t.shape == Shape::step || t.shape == Shape::saturating;
@@ -264,7 +265,7 @@ bool shows_progress(const ScanResult& scan, const Series& s) {
 }
 
 /// The largest RAM of another process in a log that lists several.
-double largest_neighbour(const ScanResult& scan, const Series& s) {
+double find_largest_process(const ScanResult& scan, const Series& s) {
   double largest = 0;
   if (s.metric != Metric::host_rss || !is_process_series(s)) return largest;
   for (const Series& other : scan.series)
@@ -286,7 +287,7 @@ std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Runs& runs, 
     if (!runs.follows(s)) growth.capacity.reset();  // a run that is over fills no memory
     growth.unreachable_bytes = unreachable.bytes_for(s);
     growth.at_work = shows_progress(scan, s);
-    if (incident == nullptr) growth.neighbour = largest_neighbour(scan, s);
+    if (incident == nullptr) growth.largest_process = find_largest_process(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
     const bool fills = s.metric != Metric::input_length && s.metric != Metric::free &&

@@ -386,7 +386,7 @@ double visible_change(const FittedSeries& fitted) {
 
 double min_relevant_growth(const FittedSeries& fitted) {
   if (!fitted.options.capacity || fitted.samples.counts_down)
-    return std::max(visible_change(fitted), limits::capacity_share * fitted.options.neighbour);
+    return std::max(visible_change(fitted), limits::capacity_share * fitted.options.largest_process);
   return std::max(limits::print_steps * fitted.points.quantum, limits::capacity_share * *fitted.options.capacity);
 }
 

@@ -87,14 +87,13 @@ void add_request(Page& page, const ReportIncident& of) {
   page.line("  " + page.paint.dim(line.before) + line.mark + page.paint.dim(line.after));
 }
 
-/// Whether the line of a run, as run_headline() words it, cites the failure.
+/// Whether the shown part of the list of runs cites the failure.
 bool is_in_runs(const Report& report, const ReportIncident& of) {
   const std::size_t first = report.runs.size() - std::min(report.runs.size(), max_shown_runs);
-  return std::any_of(report.runs.begin() + static_cast<std::ptrdiff_t>(first), report.runs.end(),
-                     [&](const ReportRun& run) {
-                       return run.path == of.location.path && run.outcome == Outcome::oom &&
-                              run.headline.ends_with(fmt::format(":{})", of.location.line));
-                     });
+  return std::any_of(
+      report.runs.begin() + static_cast<std::ptrdiff_t>(first), report.runs.end(), [&](const ReportRun& run) {
+        return run.failure && run.failure->path == of.location.path && run.failure->line == of.location.line;
+      });
 }
 
 /// Failures other than the one that the verdict is about, and other than those in the list of runs.

@@ -24,7 +24,10 @@ constexpr std::size_t max_locations = 4;  ///< per reason and per fix
 class Assembler {
  public:
   Assembler(const ScanResult& scan, const Analysis& analysis, const Diagnosis& diagnosis)
-      : scan_(scan), analysis_(analysis), diagnosis_(diagnosis) {}
+      : scan_(scan), analysis_(analysis), diagnosis_(diagnosis) {
+    for (const Incident& in : scan_.incidents)
+      if (accelerator_ == Accelerator::gpu) accelerator_ = accelerator_of(in);
+  }
 
   Report report(bool all_series) {
     Report r;
@@ -317,8 +320,7 @@ class Assembler {
     r.label = s.phase.empty() ? s.label : s.label.empty() ? s.phase : s.label + ", " + s.phase;
     r.rank = s.origin.rank;
     r.device = s.origin.device;
-    for (const Incident& in : scan_.incidents)  // a job has devices of one kind
-      if (r.accelerator == Accelerator::gpu) r.accelerator = accelerator_of(in);
+    r.accelerator = accelerator_;
     if (analysis_.runs.all.size() > 1) r.run = s.run + 1;
     r.followed = analysis_.runs.follows(s);
     r.unit = s.unit;
@@ -364,7 +366,7 @@ class Assembler {
       r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step,
                                 stage.first_value, stage.last_value, stage.slope});
     for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
-    if (t.forecast && !is_contradicted(*t.forecast, s, primary()))
+    if (t.forecast && t.release.empty() && !is_contradicted(*t.forecast, s, primary()))
       r.trend.forecast = ReportForecast{round_to_integer(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
                                         t.forecast->step_high, t.forecast->beyond_data};
     return r;
@@ -396,8 +398,9 @@ class Assembler {
   ReportRun run(std::size_t k, const std::vector<ReportIncident>& incidents) const {
     const RunSummary& of = analysis_.runs.all[k];
     ReportRun out{
-        "run-" + std::to_string(k + 1), scan_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}};
+        "run-" + std::to_string(k + 1), scan_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}, {}};
     if (of.ending) out.end = run_end(*of.ending);
+    if (of.failure) out.failure = incidents[*of.failure].location;
     out.headline = run_headline(out.end, of.failure ? &incidents[*of.failure] : nullptr);
     return out;
   }
@@ -405,6 +408,7 @@ class Assembler {
   const ScanResult& scan_;
   const Analysis& analysis_;
   const Diagnosis& diagnosis_;
+  Accelerator accelerator_ = Accelerator::gpu;  ///< of the series: a job has devices of one kind
 };
 
 }  // namespace

@@ -1,4 +1,6 @@
 // The advice fits the place, the platform and the program that the log shows.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -196,6 +198,20 @@ TEST_CASE("tiles of the VAE are advised where the VAE may have asked", "[judge][
   CHECK_FALSE(
       tiles("  File \"/home/mvaeth/ComfyUI/comfy/ldm/flux/model.py\", line 9, in forward\n    x = self.mlp(x)\n"));
   CHECK_FALSE(tiles("  File \"/opt/ComfyUI/comfy/ldm/flux/layers.py\", line 77, in forward\n    x = self.mlp(x)\n"));
+}
+
+TEST_CASE("memory that was freed fills nothing more") {
+  std::string growth = "timestamp, index, memory.used [MiB], memory.total [MiB]\n";
+  for (int i = 0; i < 60; ++i)
+    growth += fmt::format("2026/03/04 05:{:02}:00.000, 0, {} MiB, 24576 MiB\n", i, 4000 + 300 * i);
+  CHECK(diagnose({{"job.log", growth}}).verdict.outcome == Outcome::at_risk);
+  for (int i = 0; i < 8; ++i) growth += fmt::format("2026/03/04 06:{:02}:00.000, 0, 12 MiB, 24576 MiB\n", i);
+  const Report report = diagnose({{"job.log", growth}});
+  CHECK(report.verdict.outcome == Outcome::at_risk);  // the next run will grow again
+  REQUIRE(report.series.size() == 1);
+  CHECK(report.series[0].trend.release.starts_with("released"));
+  CHECK_FALSE(report.series[0].trend.forecast);
+  CHECK(report.causes.at(0).title == "Memory leak: memory in use grew until it was freed");
 }
 
 }  // namespace oomdoctor

@@ -368,6 +368,6 @@ TEST_CASE("growth far below the largest process of a list is no leak") {
   for (int i = 0; i < 40; ++i) small.add(60 * i, 60 * i, GB * (1 + 0.004 * i));
   CHECK(analyse_growth(small).leak);
   GrowthOptions beside;
-  beside.neighbour = 60 * GB;
+  beside.largest_process = 60 * GB;
   CHECK_FALSE(analyse_growth(small, beside).leak);
 }
