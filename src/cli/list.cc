@@ -124,6 +124,7 @@ int run_schema(const Arguments& arguments) {
   const std::string& of = arguments.words.front();
   print(of == "partial"         ? partial_schema()
         : of == "jsonl"         ? jsonl_schema()
+        : of == "own-formats"   ? own_formats_schema()
         : of == "comparison"    ? comparison_schema()
         : of == "estimate"      ? estimate_schema()
         : of == "survey"        ? survey_schema()

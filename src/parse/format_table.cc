@@ -18,7 +18,6 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t shortest_anchor = 4;
 constexpr double most_lines_around = 400;  ///< of a message: a traceback and a summary of memory fit
 
 struct SizeUnit {
@@ -329,6 +328,18 @@ void check_example(const TomlTable& table, const MessageFormat& message) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> list_units() {
+  std::vector<std::string_view> names;
+  for (const SizeUnit& unit : units) names.push_back(unit.name);
+  return names;
+}
+
+std::vector<std::string_view> list_kinds() {
+  std::vector<std::string_view> names;
+  for (const SeriesKind kind : kinds) names.push_back(to_string(kind));
+  return names;
+}
 
 LineFormat read_format(TomlTable& table, TextStore& texts, Expect need) {
   const auto keep = [&](std::string text) { return texts.keep(std::move(text)); };

@@ -40,8 +40,14 @@ struct TableFormat {
   std::string header, sniff, row, rows;
 };
 
+inline constexpr std::size_t shortest_anchor = 4;  ///< bytes; a shorter text is on too many lines
+
 /// Whether a format must say what its example gives.
 enum class Expect { optional, needed };
+
+/// What the key "unit" may name, and what the keys "kind" and "current" may be.
+std::vector<std::string_view> list_units();
+std::vector<std::string_view> list_kinds();
 
 /// Throws Error. `source` is empty if the table has none.
 LineFormat read_format(TomlTable& table, TextStore& texts, Expect need = Expect::optional);

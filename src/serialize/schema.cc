@@ -7,6 +7,7 @@
 #include <vector>
 #include <nlohmann/json.hpp>
 
+#include "parse/format_table.h"
 #include "report/report_fields.h"
 #include "report/survey_fields.h"
 #include "serialize/comparison_fields.h"
@@ -198,6 +199,52 @@ std::string report_schema() {
   Json definitions;
   schema.update(make_schema(Report{}, definitions));
   return dump_schema(std::move(schema), std::move(definitions));
+}
+
+std::string own_formats_schema() {
+  const auto text = [](const char* description) { return Json{{"type", "string"}, {"description", description}}; };
+  const auto one_of = [](const char* description) {
+    return Json{{"enum", list_kinds()}, {"description", description}};
+  };
+  std::string unit = "^([1-9][0-9]* )?(";
+  for (const std::string_view name : list_units()) (unit += name) += '|';
+  unit.back() = ')';
+  Json name = text("two words with a slash between them, as in trainer/step");
+  name["pattern"] = "^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$";
+  Json anchor = text("constant text of every such line and of no other");
+  anchor["minLength"] = shortest_anchor;
+  Json size = text("what the letters spell: MiB is 2^20 bytes, MB is 10^6 bytes; \"1000 KiB\" is possible");
+  size["pattern"] = unit + '$';
+  const Json format{
+      {"type", "object"},
+      {"properties",
+       {{"name", name},
+        {"anchor", anchor},
+        {"form", text("the line with its numbers in braces; ~ matches anything up to the next text, <…> is optional")},
+        {"regex", text("instead of a form: a regex with named groups, as in (?<step>\\d{1,9})")},
+        {"unit", size},
+        {"printed", text("the letters of the unit in the log, if they differ")},
+        {"kind", one_of("what the numbers are; a maximum is the kind of the max_ numbers")},
+        {"current", one_of("the kind of the other numbers, if they are maxima too")},
+        {"label", text("separates two series with the same name")},
+        {"source", text("the code that prints the line")},
+        {"example", text("a line as the program prints it")},
+        {"expect",
+         {{"type", "object"},
+          {"additionalProperties", {{"type", "string"}}},
+          {"description", "the numbers of the example as they are printed"}}}}},
+      {"required", {"name", "anchor", "unit", "example"}},
+      {"oneOf", {{{"required", {"form"}}}, {{"required", {"regex"}}}}},
+      {"additionalProperties", false}};
+  const Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
+                    {"$id", "urn:oomdoctor:own-formats:1.0"},
+                    {"title", "oomdoctor line formats"},
+                    {"description", "Lines of a trainer's own that oomdoctor reads memory from."},
+                    {"type", "object"},
+                    {"properties", {{"format", {{"type", "array"}, {"minItems", 1}, {"items", format}}}}},
+                    {"required", {"format"}},
+                    {"additionalProperties", false}};
+  return schema.dump(2) + '\n';
 }
 
 std::string comparison_schema() {

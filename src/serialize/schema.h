@@ -7,6 +7,8 @@ namespace oomdoctor {
 
 /// The schema of the JSON report, version 1.1.
 std::string report_schema();
+/// The schema of a file of own line formats, .oomdoctor.toml: of draft 7, which editors of TOML know.
+std::string own_formats_schema();
 /// The schema of one line of --format jsonl.
 std::string jsonl_schema();
 /// The schema of one line of --format partial.

@@ -216,7 +216,7 @@ class Messages(Case):
                             "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats, models")
         self.assert_refused(["list", "fixes", "x"], "list takes one argument; 'x' is one too many")
         self.assert_refused(["schema", "reprot"], "schema does not know 'reprot'",
-                "did you mean 'report'? choose one of: report, jsonl, partial, comparison, estimate, survey, survey-totals")
+                "did you mean 'report'? choose one of: report, jsonl, partial, comparison, estimate, survey, survey-totals, own-formats")
         self.assert_refused(["explain"], "explain needs an id, and optionally a log: oomdoctor explain leak train.log")
 
     def test_ids(self):
@@ -1784,6 +1784,34 @@ class Schema(Case):
         self.assertGreater(len(reports), 5)
         for report in reports:
             jsonschema.Draft202012Validator(strict).validate(report)
+
+    @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
+    def test_the_one_of_own_formats_takes_and_refuses_what_the_reader_does(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        text = run("schema", "own-formats").stdout
+        self.assertEqual((root / "packaging" / "schemas" / "own-formats.json").read_text(), text)
+        schema = json.loads(text)
+        jsonschema.Draft7Validator.check_schema(schema)
+        validator = jsonschema.Draft7Validator(schema)
+        entry = json.loads((root / "packaging" / "schemas" / "catalog.json").read_text())
+        self.assertEqual(entry["fileMatch"], [".oomdoctor.toml"])
+        self.assertTrue((root / entry["url"].partition("/main/")[2]).is_file())
+        own = (root / "docs" / "own_formats" / "oomdoctor.toml").read_text()
+        first = own[:own.index("\n\n[[format]]")]
+        right = [own, first + '\nprinted = "MB"\nlabel = "main"\nsource = "train.py"\nexpect = { step = "40", allocated = "5120.5" }',
+                 first.replace('"MiB"', '"1000 KiB"'), first + '\nkind = "sampled_gauge"']
+        wrong = [first + '\nkinds = "gauge"', first + '\nkind = "peak"', first.replace('"MiB"', '"MByte"'), "title = 'mine'\n",
+                 first.replace("trainer/step", "step"), first.replace("gpu_resident=\"", "gpu\""), first + "\nregex = 'x'",
+                 *(re.sub(rf"(?m)^{key} .*", "", first) for key in ("name", "anchor", "form", "unit", "example"))]
+        for texts, holds in ((right, True), (wrong, False)):
+            for text in texts:
+                with self.subTest(text):
+                    (self.folder / "own.toml").write_text(text)
+                    done = self.run_here("list", "formats", "--format-file", "own.toml")
+                    self.assertEqual((done.returncode == 0, validator.is_valid(tomllib.loads(text))), (holds, holds), done.stderr)
+        for key in schema["properties"]["format"]["items"]["properties"]:  # a misspelt one is answered with the nearest
+            (self.folder / "own.toml").write_text(f"{first}\n{key}s = 'x'")
+            self.assertIn(f"did you mean {key}?", self.run_here("list", "formats", "--format-file", "own.toml").stderr)
 
     @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
     def test_it_refuses_what_is_no_report(self):
