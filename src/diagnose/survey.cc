@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -51,11 +52,11 @@ class SurveyLogs {
       else if (is_file && holds_parts(source.path))
         part_files.push_back(source.path);
       else
-        logs_.push_back({source.path, std::move(source), std::nullopt});
+        logs_.push_back({std::make_unique<LogSource>(std::move(source)), 0});
     }
     add_parts(part_files);
     std::stable_sort(logs_.begin(), logs_.end(),
-                     [](const SurveyedLog& a, const SurveyedLog& b) { return natural_less(a.path, b.path); });
+                     [this](const SurveyedLog& a, const SurveyedLog& b) { return natural_less(path(a), path(b)); });
     const auto same = [this](const SurveyedLog& a, const SurveyedLog& b) { return is_same(a, b); };
     logs_.erase(std::unique(logs_.begin(), logs_.end(), same), logs_.end());
   }
@@ -89,7 +90,8 @@ class SurveyLogs {
   }
   std::vector<std::string> paths() const {
     std::vector<std::string> paths;
-    for (const SurveyedLog& log : logs_) paths.push_back(log.path);
+    paths.reserve(logs_.size());
+    for (const SurveyedLog& log : logs_) paths.push_back(path(log));
     return paths;
   }
 
@@ -97,12 +99,12 @@ class SurveyLogs {
   ScanResult read(std::size_t i, std::size_t threads) {
     const SurveyedLog& log = logs_[i];
     try {
-      if (!log.source) return take_problem(parts_->read(*log.part));
-      if (is_stream(*log.source)) throw Error(log.path + " is no file");
+      if (!log.source) return take_problem(parts_->read(log.part));
+      if (is_stream(*log.source)) throw Error(path(log) + " is no file");
       return reader_.read(*log.source, threads);
     } catch (const Error& error) {
       add_problem(left_out_words(error.what()));
-      return unread_log(log.path, error);
+      return unread_log(path(log), error);
     }
   }
 
@@ -115,10 +117,13 @@ class SurveyLogs {
 
  private:
   struct SurveyedLog {
-    std::string path;
-    std::optional<LogSource> source;
-    std::optional<std::size_t> part;  ///< index into parts_, if there is no source
+    std::unique_ptr<LogSource> source;  ///< on its own: there may be 100,000 parts, which have none
+    std::size_t part = 0;               ///< index into parts_, if there is no source
   };
+
+  const std::string& path(const SurveyedLog& log) const {
+    return log.source ? log.source->path : parts_->id(log.part).path;
+  }
 
   void add_jobs(const std::string& file) {
     try {
@@ -140,7 +145,8 @@ class SurveyLogs {
       return;
     }
     for (const std::string& problem : parts_->problems()) add_problem(left_out_words(problem));
-    for (std::size_t i = 0; i < parts_->size(); ++i) logs_.push_back({parts_->id(i).path, std::nullopt, i});
+    logs_.reserve(logs_.size() + parts_->size());
+    for (std::size_t i = 0; i < parts_->size(); ++i) logs_.push_back({nullptr, i});
   }
 
   /// The first problem of a file that has no part.
@@ -154,10 +160,10 @@ class SurveyLogs {
   }
 
   bool is_same(const SurveyedLog& a, const SurveyedLog& b) const {
-    if (a.path != b.path || !a.source) return false;  // the order is stable: files come before parts
+    if (path(a) != path(b) || !a.source) return false;  // the order is stable: files come before parts
     if (b.source) return true;
     try {
-      return reader_.digest_of(*a.source) == parts_->id(*b.part).digest;
+      return reader_.digest_of(*a.source) == parts_->id(b.part).digest;
     } catch (const Error&) {
       return false;
     }

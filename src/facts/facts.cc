@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <cstdio>
+#include <map>
 
 namespace oomdoctor {
 
@@ -18,6 +19,8 @@ const std::map<std::string_view, const FactSpec*>& specs_by_name() {
   }();
   return table;
 }
+
+std::size_t index_of(const FactSpec& spec) { return static_cast<std::size_t>(&spec - fact_specs().data()); }
 
 std::string format_number(const char* format, double number) {
   std::array<char, 64> text{};
@@ -71,9 +74,17 @@ std::string number_text(FactUnit unit, double number) {
 
 void Facts::set(std::string_view name, Value value, std::vector<Evidence> evidence) {
   if (!known(value)) return;
-  assert(find_fact_spec(name) && "a fact needs its spec in fact_specs.cc");
-  assert(has_unit(find_fact_spec(name)->unit, value) && "a fact's value has the type of its spec");
-  facts_.insert_or_assign(std::string(name), Fact{std::move(value), std::move(evidence)});
+  const FactSpec* spec = find_fact_spec(name);
+  assert(spec && "a fact needs its spec in fact_specs.cc");
+  assert(has_unit(spec->unit, value) && "a fact's value has the type of its spec");
+  slots_.resize(fact_specs().size());
+  std::uint16_t& slot = slots_[index_of(*spec)];
+  if (slot > 0) {
+    facts_[slot - 1u] = {std::move(value), std::move(evidence)};
+    return;
+  }
+  facts_.push_back({std::move(value), std::move(evidence)});
+  slot = static_cast<std::uint16_t>(facts_.size());
 }
 
 void Facts::set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> evidence) {
@@ -81,8 +92,13 @@ void Facts::set(std::string_view name, std::optional<Bytes> size, std::vector<Ev
 }
 
 const Fact* Facts::find(std::string_view name) const {
-  const auto found = facts_.find(name);
-  return found == facts_.end() ? nullptr : &found->second;
+  const FactSpec* spec = find_fact_spec(name);
+  return spec != nullptr ? find(*spec) : nullptr;
+}
+
+const Fact* Facts::find(const FactSpec& spec) const {
+  const std::size_t slot = slots_.empty() ? 0 : slots_[index_of(spec)];
+  return slot > 0 ? &facts_[slot - 1] : nullptr;
 }
 
 std::optional<double> Facts::number(std::string_view name) const {

@@ -1,7 +1,9 @@
 // Named, typed facts with their lines: the only values that rules compare. A fact that no analysis set is unknown.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,15 +38,16 @@ class Facts {
   void set(std::string_view name, Value value, std::vector<Evidence> evidence = {});
   void set(std::string_view name, std::optional<Bytes> size, std::vector<Evidence> evidence = {});
   const Fact* find(std::string_view name) const;
+  const Fact* find(const FactSpec& spec) const;  ///< of fact_specs(); the fast way, for rules
   /// The getters return nothing (or false) if the fact is unknown or has another type.
   std::optional<double> number(std::string_view name) const;
   bool is_true(std::string_view name) const;
   bool is_false(std::string_view name) const;  ///< known to be false; false for an unknown fact
   std::optional<std::string> text(std::string_view name) const;
-  const std::map<std::string, Fact, std::less<>>& all() const { return facts_; }
 
  private:
-  std::map<std::string, Fact, std::less<>> facts_;
+  std::deque<Fact> facts_;            ///< in the order in which they were first set; a pointer to one stays valid
+  std::vector<std::uint16_t> slots_;  ///< by the index in fact_specs(): 0 or 1 + the index in facts_
 };
 
 /// Every fact that an analysis can set, in a fixed order.

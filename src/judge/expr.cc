@@ -77,7 +77,7 @@ class ExprRun {
     using Op = Expr::Op;
     switch (node.op) {
       case Op::known:
-        return truth(facts_.find(name(node)) != nullptr);
+        return truth(facts_.find(spec(node)) != nullptr);
       case Op::invert:
         return !truth_at(node.left);
       case Op::conjunction: {
@@ -102,7 +102,7 @@ class ExprRun {
       case Op::constant:
         return constant(node);
       case Op::fact: {
-        const Fact* found = facts_.find(name(node));
+        const Fact* found = facts_.find(spec(node));
         return found && fits(found->value, node.type) ? found->value : Value{};
       }
       case Op::negate:
@@ -123,12 +123,11 @@ class ExprRun {
 
   const Value& constant(const Expr::Node& node) const { return expr_.constants_[static_cast<std::size_t>(node.leaf)]; }
 
-  std::string_view name(const Expr::Node& node) const {
-    return expr_.facts_[static_cast<std::size_t>(node.leaf)]->name;
-  }
+  const FactSpec& spec(const Expr::Node& node) const { return *expr_.facts_[static_cast<std::size_t>(node.leaf)]; }
+  std::string_view name(const Expr::Node& node) const { return spec(node).name; }
 
   Evaluation fact(const Expr::Node& node) const {
-    if (const Fact* found = facts_.find(name(node)); found && fits(found->value, node.type))
+    if (const Fact* found = facts_.find(spec(node)); found && fits(found->value, node.type))
       return {found->value, {name(node)}, {}};
     return {{}, {}, {name(node)}};
   }
@@ -146,7 +145,7 @@ class ExprRun {
   }
 
   Evaluation is_known(const Expr::Node& node) const {
-    const bool found = facts_.find(name(node)) != nullptr;
+    const bool found = facts_.find(spec(node)) != nullptr;
     return {found, found ? std::vector{name(node)} : std::vector<std::string_view>{}, {}};
   }
 

@@ -272,6 +272,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   job.headline = report.verdict.headline;
   if (scan.last_step) job.step = *scan.last_step - scan.last_before;  // as printed, as that of a failure
   job.ended_at = valid_date(scan.period.last);
+  job.fixes.reserve(report.fixes.size());
   for (const ReportFix& fix : report.fixes) job.fixes.push_back({fix.id, fix.title, fix.diagnostic});
   if (!job.cause.empty()) job.fingerprint = find_fingerprint(report);
   if (failure == nullptr || !analysis.primary) return job;

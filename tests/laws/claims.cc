@@ -17,8 +17,9 @@ namespace {
 /// The facts without those that can show the claim.
 Facts without(const Claim& claim, const Facts& facts) {
   Facts left;
-  for (const auto& [name, fact] : facts.all())
-    if (!claim.rests_on(name)) left.set(name, fact.value, fact.evidence);
+  for (const FactSpec& spec : fact_specs())
+    if (const Fact* fact = facts.find(spec); fact != nullptr && !claim.rests_on(spec.name))
+      left.set(spec.name, fact->value, fact->evidence);
   return left;
 }
 
@@ -73,8 +74,10 @@ std::string remove_lines(const std::string& text, const std::set<i64>& kept, std
 Facts without_other_phases(const Facts& facts) {
   const bool exact = facts.is_true("phase.first_step") || facts.is_true("phase.optimizer_init");
   Facts left;
-  for (const auto& [name, fact] : facts.all())
-    if (!exact || !name.starts_with("phase.") || facts.is_true(name)) left.set(name, fact.value, fact.evidence);
+  for (const FactSpec& spec : fact_specs())
+    if (const Fact* fact = facts.find(spec);
+        fact != nullptr && (!exact || !spec.name.starts_with("phase.") || facts.is_true(spec.name)))
+      left.set(spec.name, fact->value, fact->evidence);
   return left;
 }
 
