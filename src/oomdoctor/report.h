@@ -181,6 +181,7 @@ struct ReportTrend {
   std::string release;                  ///< the part of it about memory that is free again at the end; in words only
   bool moves = false;                   ///< `shape` is "too_short", but the values rise or fall; in words only
   bool equal_rises = false;             ///< `moves`, and the last rises are equal; in words only
+  bool unsure = false;                  ///< `leak`, but by so few values that it may be a load; in words only
   std::string increment;                ///< the tensor that a step keeps, if the rate shows it; printed in words only
   std::vector<ReportStage> stages;      ///< in order; empty if there are too few values
   std::vector<ReportCurvePoint> curve;  ///< of the model, over the values and the forecast; may be empty

@@ -6,6 +6,7 @@
 #include <set>
 #include <fmt/core.h>
 
+#include "growth/growth_limits.h"
 #include "growth/steady.h"
 #include "judge/verdict.h"
 #include "report/headline.h"
@@ -356,6 +357,7 @@ class Assembler {
                t.release,
                t.moves,
                t.equal_rises,
+               t.leak && t.confidence < growth_limits::risk_confidence && !analysis_.primary,
                {},
                {},
                {}};
@@ -366,7 +368,7 @@ class Assembler {
       r.trend.stages.push_back({std::string(to_string(stage.kind)), stage.first_step, stage.last_step,
                                 stage.first_value, stage.last_value, stage.slope});
     for (const CurvePoint& p : t.curve) r.trend.curve.push_back({p.x, p.y, p.low, p.high});
-    if (t.forecast && t.release.empty() && !is_contradicted(*t.forecast, s, primary()))
+    if (t.forecast && t.release.empty() && !r.trend.unsure && !is_contradicted(*t.forecast, s, primary()))
       r.trend.forecast = ReportForecast{round_to_integer(t.forecast->capacity), t.forecast->step, t.forecast->step_low,
                                         t.forecast->step_high, t.forecast->beyond_data};
     return r;

@@ -208,7 +208,7 @@ void fields(auto& field, Is<ReportTrend> auto& of) {
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("forecast", of.forecast);
   field("why", of.why);
-  field.words_only(of.release, of.moves, of.equal_rises, of.increment);
+  field.words_only(of.release, of.moves, of.equal_rises, of.unsure, of.increment);
   field("stages", of.stages,
         {.description = "what the run was doing, in order; the rest of the trend speaks of the working stage that it "
                         "ended in",

@@ -151,6 +151,7 @@ std::string headroom_words(const Report& report) {
 
 std::string trend_words(const ReportSeries& of) {
   if (is_growth(of.trend)) return growth_words(of) + (of.trend.release.empty() ? "" : "; " + of.trend.release);
+  if (of.trend.unsure) return fmt::format("rose; {} values do not tell growth from loading", of.n);
   return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 
@@ -222,6 +223,7 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
 }
 
 bool is_growth(const ReportTrend& trend) {
+  if (trend.unsure) return false;
   return trend.leak || ((trend.shape == "linear" || trend.shape == "accelerating") && trend.slope.low > 0);
 }
 

@@ -7,6 +7,7 @@
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
 #include "report/advice_words.h"
+#include "report/series_words.h"
 #include "samples.h"
 
 namespace oomdoctor {
@@ -212,6 +213,23 @@ TEST_CASE("memory that was freed fills nothing more") {
   CHECK(report.series[0].trend.release.starts_with("released"));
   CHECK_FALSE(report.series[0].trend.forecast);
   CHECK(report.causes.at(0).title == "Memory leak: memory in use grew until it was freed");
+}
+
+TEST_CASE("five values of a monitor may be a load, and fill nothing") {
+  std::string rows = "timestamp, index, memory.used [MiB], memory.total [MiB]\n";
+  const auto add = [&](int i) {
+    rows += fmt::format("2026/03/04 05:{:02}:00.000, 0, {} MiB, 24576 MiB\n", i, 4000 + 310 * i);
+  };
+  for (int i = 0; i < 5; ++i) add(i);
+  const Report few = diagnose({{"job.log", rows}});
+  REQUIRE(few.series.size() == 1);
+  CHECK(few.verdict.outcome == Outcome::no_oom);
+  CHECK_FALSE(few.series[0].trend.forecast);
+  CHECK(trend_words(few.series[0]) == "rose; 5 values do not tell growth from loading");
+  for (int i = 5; i < 60; ++i) add(i);
+  const Report many = diagnose({{"job.log", rows}});
+  CHECK(many.verdict.outcome == Outcome::at_risk);
+  CHECK(many.series.at(0).trend.forecast);
 }
 
 }  // namespace oomdoctor
