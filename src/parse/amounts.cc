@@ -170,10 +170,19 @@ class RoleFinder {
     labelled_free_ = amount().role == Role::free && (!before.role || amount().begin - before.at <= 2);
   }
 
+  /// "has exceeded maxRSS: 4096 MB"; but "exceeded by 4 MB", "exceeded, used 4 MB".
+  bool is_exceeded() const {
+    for (std::size_t i = amount().begin; i-- > previous_end() && amount().begin - i <= max_bare_gap;) {
+      if (sentence_.is_mark(i, ",") || role_at(sentence_, i) == Role::difference) return false;
+      if (sentence_[i].name.starts_with("exceed")) return true;
+    }
+    return false;
+  }
+
   /// "larger than the available memory of the cache (9.42 GiB)": the size after "than" is a limit, unless it is the
-  /// request or a word next to it marks it as free.
+  /// request or a word next to it marks it as free. So is the object of "exceeded".
   void compare() {
-    bool compared = false;
+    bool compared = !amount().role && is_exceeded();
     for (std::size_t i = amount().begin; i-- > previous_end() && amount().begin - i <= max_before && !compared;)
       compared = sentence_[i].name == "than";
     if (compared && amount().role != Role::asked && !labelled_free_) amount().role = Role::limit;

@@ -186,6 +186,14 @@ bool names_memory(std::span<const Token> trigger) {
   });
 }
 
+/// True if the trigger names a request: "failed to allocate", "cannot reserve".
+bool names_request(std::span<const Token> trigger) {
+  return std::any_of(trigger.begin(), trigger.end(), [](const Token& t) {
+    return t.name.find("alloc") != t.name.npos || one_of(t.name, {"reserve", "reservation", "request", "map", "mmap",
+                                                                  "sbrk", "pin", "obtain", "acquire", "register"});
+  });
+}
+
 /// The first trigger of the text. A vague one needs memory in the line, a weak one memory or a size in its sentence.
 std::optional<Triggered> find_trigger(const Sentence& sentence) {
   const Lexicon& words = failure_lexicon();
@@ -279,6 +287,7 @@ Statement read_statement(std::string_view text) {
                        sentence[i].name.find("oomkill") != std::string_view::npos ||
                        sentence[i].name.find("oom_kill") != std::string_view::npos || sentence[i].name == "evicted";
   set_sizes(statement, sentence);
+  if (statement.asked && statement.asked->count <= 0) return Statement();  // no lack of memory refuses nothing
   statement.kind = find_memory_kind(sentence, statement.killed);
   statement.device = statement.kind == OomKind::host ? std::nullopt : device_in(sentence);
   if (statement.killed) statement.pid = pid_in(sentence);
@@ -297,7 +306,11 @@ Statement read_statement(std::string_view text) {
   if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, sentence.all(), begin, end))
     return statement;
   const bool shown = is_program_report(sentence, *trigger, statement);
-  statement.voice = shown && (!calm || statement.asked || statement.status) ? Voice::statement : Voice::unclear;
+  // "INFO … the checkpoint (92 GiB) exceeds the available RAM" compares two sizes; nothing was refused.
+  const bool compares =
+      trigger->weak && !names_request(sentence.all().subspan(trigger->at.begin, trigger->at.end - trigger->at.begin));
+  const bool asked = statement.asked && !(calm && compares);
+  statement.voice = shown && (!calm || asked || statement.status) ? Voice::statement : Voice::unclear;
   statement.bare = sentence.size() <= 2 && one_word && !statement.killed && statement.status && !statement.asked;
   return statement;
 }
