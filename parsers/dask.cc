@@ -29,9 +29,11 @@ void nanny(const Match& m, EventSink& sink) {
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);
   Oom oom = host_oom(Agent::scheduler, "dask");
-  // The nanny restarted the worker and Dask did not give up on its tasks, so the run continued.
+  // The nanny restarted the worker, and neither did Dask give up on its tasks nor did the program's wait for them fail:
+  // the run continued.
   oom.caught = m.after().find("Restarting") != std::string_view::npos &&
-               !find_after(m.cursor, max_lines_to_killed_worker, "KilledWorker: ");
+               !find_after(m.cursor, max_lines_to_killed_worker, "KilledWorker: ") &&
+               !find_after(m.cursor, max_lines_to_killed_worker, "distributed/client.py\", line");
   sink.oom(std::move(oom));
 }
 
