@@ -259,6 +259,9 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
 }
 
 std::string describe_start(const FittedSeries& fitted) {
+  const double last = fitted.series.last_value;
+  if (!fitted.samples.counts_down && last - fitted.series.first_value < fitted.series.max_value - last)
+    return "rose and was freed again, so growth is unknown";
   return fmt::format("{} from {} on; this may be only the load, so growth is unknown",
                      fitted.samples.counts_down ? "falls" : "rises",
                      place_text(fitted, fitted.samples.points.x.front()));

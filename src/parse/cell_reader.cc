@@ -192,7 +192,11 @@ bool CellReader::read(std::string_view line, TableRow& row) {
     if (!read_cell(trimmed_cell(cells_[i]), columns_[i], row) && !damaged) return false;
   }
   if (!read_amounts(row)) return false;
-  if (row.elapsed) row.time = row.elapsed;  // the program's own clock is finer
+  // Beside a clock, seconds may also be how long the work of the row took.
+  if (row.time)
+    row.elapsed.reset();
+  else
+    row.time = row.elapsed;
   // A clock without a date counts from the date in the other column.
   constexpr double day = 86400;
   if (day_ && row.time && *row.time < day) *row.time += *day_;

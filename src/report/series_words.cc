@@ -80,8 +80,13 @@ std::string series_title(const Report& report, const ReportSeries& of) {
 std::string range_words(const ReportSeries& of) {
   const std::string last = value_text(of, of.last_value);
   std::string text = drop_common_unit(last, value_text(of, of.first_value)) + " → " + last;
-  if (of.max_value > of.last_value && of.max_value > of.first_value)
+  if (measures_free_memory(of)) {
+    double least = of.first_value;
+    for (const ReportPoint& point : of.points) least = std::min(least, point.y);
+    if (least < of.last_value && least < of.first_value) text += ", at least " + value_text(of, least);
+  } else if (of.max_value > of.last_value && of.max_value > of.first_value) {
     text += ", at most " + value_text(of, of.max_value);
+  }
   return text;
 }
 
