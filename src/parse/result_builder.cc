@@ -298,8 +298,11 @@ void ResultBuilder::oom(Oom oom) {
   oom.caught |= is_python_warning(here_.cursor().line().body());
   if (merge_kill_report(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
-  for (std::size_t i = result_.incidents.size(); i-- > 0 && !death;) {
+  for (std::size_t i = result_.incidents.size(); i-- > 0;) {
     const Incident& old = result_.incidents[i];
+    // A kill that follows a refusal in the program's own words is the end of the same shortage of host RAM.
+    const bool announced = is_general_form(old.oom) && old.oom.kind == OomKind::host && !has_numbers(old.oom);
+    if (death && !announced) break;
     if (!agrees(old.origin.rank, here_.origin().rank) || !agrees(old.origin.device, here_.origin().device)) continue;
     if (is_same_failure(i, oom)) {
       const auto work = find_work_since(i, oom);
