@@ -93,6 +93,8 @@ namespace {
 /// The unit is KiB, or MiB with -S M; the table does not print it. A running system caches more than 128 MiB, unless
 /// little of its memory is free or it has swapped. The first row decides for the rows below its header.
 class VmstatRows final : public Rows {
+  static constexpr double half_day = 43200;
+
  public:
   explicit VmstatRows(const Layout& layout) : layout_(layout) {}
 
@@ -103,16 +105,21 @@ class VmstatRows final : public Rows {
     if (!timed && cells.size() != names) return false;
     VmstatRow row;
     double free = 0, swapped = 0;
+    row.sar = layout_.columns[0] == "time";
+    if (row.sar && !(row.time = read_cell_time(cells[0]))) return false;
+    if (row.sar && cells[1] == "PM" && *row.time < half_day) *row.time += half_day;
+    if (row.sar && cells[1] == "AM" && *row.time >= half_day) *row.time -= half_day;
     for (std::size_t i = 0; i + 1 < names; ++i) {
+      if (row.sar && layout_.roles[i] != available) continue;
       if (cells[i].empty() || !only_digits(cells[i])) return false;
       if (layout_.columns[i] == "swpd") swapped = leading_number(cells[i]);
       if (layout_.roles[i] != available) continue;
       row.available += leading_number(cells[i]);
-      if (layout_.columns[i] == "free") free = leading_number(cells[i]);
+      if (layout_.columns[i] == "free" || layout_.columns[i] == "kbmemfree") free = leading_number(cells[i]);
     }
     constexpr double least = 128 * 1024, max_mebibytes = 4 * 1024 * 1024;  // of one machine
-    row.mebibytes = row.available - free < least && (free >= least || row.available < least) && swapped < least / 2 &&
-                    row.available < max_mebibytes;
+    row.mebibytes = !row.sar && row.available - free < least && (free >= least || row.available < least) &&
+                    swapped < least / 2 && row.available < max_mebibytes;
     if (timed) row.time = read_cell_time(std::string(cells[names - 1]) + ' ' + std::string(cells[names]));
     rows_.push_back(row);
     return true;
@@ -123,15 +130,15 @@ class VmstatRows final : public Rows {
     if (!memory.has_value()) memory = row.mebibytes;
     const bool mebibytes = std::any_cast<bool>(memory);
     const double unit = static_cast<double>(mebibytes ? MiB : KiB);
-    sink.reading(
-        sampled_reading(Metric::host_available, row.available * unit, unit, mebibytes ? "MiB" : "KiB", "vmstat"), {},
-        row.time);
+    sink.reading(sampled_reading(Metric::host_available, row.available * unit, unit, mebibytes ? "MiB" : "KiB",
+                                 row.sar ? "sar" : "vmstat"),
+                 {}, row.time);
   }
 
  private:
   struct VmstatRow {
     double available = 0;
-    bool mebibytes = false;
+    bool mebibytes = false, sar = false;
     std::optional<double> time;
   };
   const Layout& layout_;
@@ -151,6 +158,15 @@ bool pidstat_header(std::string_view line, Layout& layout) {
 
 bool sar_header(std::string_view line, Layout& layout) {
   return read_sysstat_names(line, layout) && rename(layout, "kbavail", "host_mem_available (KiB)");
+}
+
+/// Before sysstat 11.7 there is no kbavail. What is free or holds files is available, as in the rows of vmstat.
+bool old_sar_header(std::string_view line, Layout& layout) {
+  if (!read_sysstat_names(line, layout)) return false;
+  for (const std::string& name : layout.columns)
+    layout.roles.push_back(name == "kbmemfree" || name == "kbbuffers" || name == "kbcached" ? available : other);
+  return std::count(layout.columns.begin(), layout.columns.end(), "kbavail") == 0 &&
+         std::count(layout.roles.begin(), layout.roles.end(), available) == 3;
 }
 
 bool dstat_header(std::string_view line, Layout& layout) {

@@ -184,14 +184,30 @@ void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Notes the last step of a log that ends without a reason.
+/// Notes the last step of a log that ends without a reason. A bar at 0 is no step yet.
 void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
   const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
+  if (*scan.last_step == scan.last_before) return;
   notes.push_back({Severity::note,
                    fmt::format("the log ends after step {}{}; it does not show how the run ended",
                                *scan.last_step - scan.last_before, scan.last_before == 0 ? "" : " of its epoch"),
                    *scan.last_progress, true});
+}
+
+/// Notes a table of memory that contains no values, if nothing else shows memory.
+void emit_no_values(const ScanResult& scan, std::vector<Note>& notes) {
+  if (!scan.series.empty()) return;
+  for (const Event& event : scan.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    if (remark == nullptr || remark->id != "table/no_values") continue;
+    notes.push_back(
+        {Severity::note,
+         "the column of memory contains no values. nvidia-smi prints [N/A] for a GPU that shares the host's "
+         "RAM: record the host's memory instead",
+         event.evidence, true});
+    return;
+  }
 }
 
 /// Notes a line about memory that ran out, if nothing shows that a program reports it about itself.
@@ -262,6 +278,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_abrupt_end(scan, out.notes);
     emit_refusals(scan, out.notes);
     emit_unclear(scan, out.notes);
+    emit_no_values(scan, out.notes);
     emit_room(scan, out.notes);
     emit_lookalikes(scan, out.notes);
     emit_preemption(scan, out.notes);

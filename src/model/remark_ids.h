@@ -70,6 +70,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"text/quoted", "the text of a program or a manual quotes a message"},
     {"text/leak_claimed", "a program or a tool says that memory leaks"},
     {"failure/unclear", "a line speaks of memory that ran out, but not clearly of the program's own"},
+    {"table/no_values", "a row of a table of memory whose cells contain no values"},
     {"host/overcommit", "the host refused a fork or a mapping"},
 });
 

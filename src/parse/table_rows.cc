@@ -51,6 +51,7 @@ struct RowMemory {
   std::deque<KnownSubject> known;                                           ///< a deque keeps their addresses stable
   std::map<int, const KnownSubject*> last_emitted;                          ///< last emitted subject of each index
   std::string name;                                                         ///< last emitted name
+  bool empty = false;                                                       ///< the last row had no values
   std::optional<KnownSubject> other;  ///< last emitted subject that is not in `known`
 };
 
@@ -190,11 +191,15 @@ class TableRows final : public Rows {
     emit_step(row, sink);
     // A step is a better position than a time, and a time than an epoch.
     const std::optional<double> at = row.step ? row.step : row.time ? std::nullopt : row.epoch;
+    bool empty = true;
     for (std::size_t k = 0; k < reader_.memory_count(); ++k) {
       const CellAmount& amount = amounts_[row.first + k];
       if (amount.unit == 0) continue;
+      empty = false;
       emit_amount(row_memory, row, k, subject, at, at ? std::nullopt : time, sink);
     }
+    if (empty && !row_memory.empty) sink.remark("table/no_values");
+    row_memory.empty = empty;
   }
 
  private:
