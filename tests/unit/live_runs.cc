@@ -173,6 +173,28 @@ TEST_CASE("a series that gives its memory back says so", "[live]") {
   CHECK(text.find("released at second 29") != std::string::npos);
 }
 
+TEST_CASE("memory that rose and was freed again does not rise", "[live]") {
+  const std::vector<double> used{163.1, 173.9, 173.9, 173.9, 173.9, 173.9, 163.1, 815.4, 1869.8, 1971.2, 3.0, 3.0, 3.0};
+  const auto row = [&](int i) {
+    const double value = used[std::min(used.size(), static_cast<std::size_t>(i)) - 1];
+    return fmt::format("2024-12-11 06:57:{:02},server,{}", 2 * i - 2, value);
+  };
+  const Report report = report_of(28, row, "timestamp,container,mem_usage (MiB)");
+  REQUIRE(!report.series.empty());
+  CHECK(report.series.front().trend.why.find("rises") == std::string::npos);
+}
+
+TEST_CASE("a series of what is left shows its lowest value", "[live]") {
+  const auto row = [](int i) {
+    return fmt::format(" 0  0      0 {} 204800 1048576    0    0     0     2    0    0  1  0 99  0  0",
+                       i > 10 && i < 14 ? 4194304 : 25165824 + 64 * (i % 5));
+  };
+  const std::string names = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st";
+  const std::string text = terminal_text(report_of(40, row, names), {});
+  CHECK(text.find("at most") == std::string::npos);
+  CHECK(text.find("5.20 GiB") != std::string::npos);
+}
+
 TEST_CASE("a rise that may be only the load is no leak", "[live]") {
   const auto shard = [](int i) { return fmt::format("weights part {}/14 | gpu mem {:.1f} GB", i, 1.9 * i); };
   std::string log;
