@@ -240,6 +240,7 @@ std::vector<i64> parse_shape(std::string_view shape) {
 /// pooling. They hold far more images than a step.
 struct DataArrays {
   i64 bytes = 0, images = 0;
+  std::optional<Line> line{};  ///< of the largest
 };
 DataArrays find_data_arrays(const Cursor& cursor, const std::vector<i64>& shape, i64 request) {
   constexpr i64 colours = 3, float_bytes = 4, most_pooling = 8, many_steps = 4, far_above = 4;
@@ -258,7 +259,7 @@ DataArrays find_data_arrays(const Cursor& cursor, const std::vector<i64>& shape,
       const i64 image = side * pooled * side * pooled * colours * float_bytes;
       if (size % image != 0 || size / image < many_steps * shape[0]) continue;
       found.bytes += count * size;
-      found.images = std::max(found.images, size / image);
+      if (size / image > found.images) found.images = size / image, found.line = line;
       break;
     }
     return true;
@@ -328,8 +329,10 @@ void tensor(const Match& m, EventSink& sink) {
   if (shape.size() == 4 || shape.size() == 5) sink.setting("images", std::to_string(shape[0]));
   if (shape.size() == 4 && oom.request)
     if (const DataArrays data = find_data_arrays(m.cursor, shape, oom.request->count); data.bytes > 0) {
+      sink.cite(*data.line);
       sink.setting("data_arrays", std::to_string(data.bytes));
       sink.setting("data_images", std::to_string(data.images));
+      sink.cite(m.cursor.line());
     }
   sink.oom(std::move(oom));
 }

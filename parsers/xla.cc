@@ -89,7 +89,7 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
   cursor.forward(plan_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.text);
     if (text.starts_with(arguments) && trimmed(text.substr(arguments.size())) == "0B")
-      sink.setting("plan_without_arguments", "true");
+      sink.cite(line), sink.setting("plan_without_arguments", "true");
     listed |= text.starts_with("Largest program allocations") || text.starts_with("Peak buffers:");
     if (!listed) return true;
     const std::size_t size = text.find("Size: ");
@@ -98,22 +98,23 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
       sized = true;
       std::string bytes(trimmed(text.substr(size + std::string_view("Size: ").size())));
       if (!bytes.empty() && bytes.back() != 'B') bytes += "iB";  // a TPU's "4.00G"
-      sink.setting("plan_largest", bytes);
+      sink.cite(line), sink.setting("plan_largest", bytes);
     }
     if (const std::size_t at = text.find(operation); at != text.npos) {
       std::string_view name = text.substr(at + operation.size());
       name = name.substr(0, name.find_first_of("\"["));
       if (name.size() > longest) name.remove_prefix(name.find('/', name.size() - longest) + 1);
-      sink.setting("plan_operation", name);
+      sink.cite(line), sink.setting("plan_operation", name);
       if (const std::string source = find_source(text); !source.empty()) sink.setting("plan_source", source);
     }
     if (text.starts_with("Shape: ")) {
       const std::string_view shape = text.substr(std::string_view("Shape: ").size());
-      sink.setting("plan_shape", shape.substr(0, shape.find_first_of("{ ")));
+      sink.cite(line), sink.setting("plan_shape", shape.substr(0, shape.find_first_of("{ ")));
       return false;
     }
     return true;
   });
+  sink.cite(cursor.line());
 }
 
 /// "Output size 8.73G; shares 8.73G with arguments.": what the program returns in the memory of donated arguments.
@@ -127,8 +128,10 @@ void read_donation(const Cursor& cursor, EventSink& sink) {
   const auto returned = read_size(text.substr(text.find(size) + size.size())),
              shared = read_size(text.substr(at + shares.size()));
   if (!returned || !shared) return;
+  sink.cite(*line);
   sink.setting("plan_outputs", std::to_string(returned->count));
   sink.setting("plan_shared", std::to_string(shared->count));
+  sink.cite(cursor.line());
 }
 
 }  // namespace

@@ -49,7 +49,11 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
   std::string text = sign.why.fill_sentences(facts);
   if (text.empty()) return;  // the sign counts, but its text needs an unknown fact
   auto& list = sign.weight >= 0 ? cause.ranked.because : cause.ranked.against;
-  list.push_back({{result.facts.begin(), result.facts.end()}, std::move(text), sign.weight, {}});
+  // The report cites the lines of what the sign read, and of what its text prints.
+  std::vector<std::string> read(result.facts.begin(), result.facts.end());
+  for (std::string& printed : sign.why.list_facts(facts))
+    if (std::find(read.begin(), read.end(), printed) == read.end()) read.push_back(std::move(printed));
+  list.push_back({std::move(read), std::move(text), sign.weight, {}});
 }
 
 Weighed weigh(const CauseRule& rule, const Facts& facts) {

@@ -182,12 +182,14 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
 
 std::vector<std::string> Phrase::list_facts(const Facts& facts) const {
   std::vector<std::string> names;
-  for (const PhrasePieces& sentence : sentences())
+  for (const PhrasePieces& sentence : sentences()) {
+    if (!fill_sentence(sentence, facts, Rounding::none)) continue;
     for (const Piece& piece : sentence) {
       if (!piece.expression) continue;
       const auto read = piece.expression->evaluate(facts).facts;
       names.insert(names.end(), read.begin(), read.end());
     }
+  }
   return names;
 }
 

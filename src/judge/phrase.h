@@ -37,7 +37,7 @@ class Phrase {
   /// Fills only the sentences with known placeholders; "" if there is none.
   std::string fill_sentences(const Facts& facts) const;
 
-  /// The names of the facts in it.
+  /// The names of the facts in the sentences that fill_sentences() fills.
   std::vector<std::string> list_facts(const Facts& facts) const;
 
   /// Replaces the numbers with letters, for use without a log: "tensors fill X% of the GPU". It drops later sentences
