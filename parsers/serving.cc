@@ -44,14 +44,35 @@ void no_blocks(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// One GPU has less free memory than the others: another process uses it. If the check is disabled, the message is only
-/// a warning.
+/// Of the GPUs of a group, one has less free memory than that of the rank that prints the message. It does not say
+/// which one. SGLang counts GiB, its version for JAX KiB. If the check is disabled, the message is only a warning.
 void unbalanced(const Match& m, EventSink& sink) {
   Oom oom = pool_failure("sglang", "sglang-unbalanced");
-  oom.traits = {OomTrait::free_target};
+  oom.traits = {OomTrait::uneven_gpus};
   oom.caught = m[1].empty();
-  oom.free = parse_gib(m[2]);
-  sink.oom(std::move(oom));
+  const std::string_view unit = m[2].starts_with("min_available_device") ? "KiB" : "GiB";
+  if (m.has(3)) oom.free = read_bytes(m[3], unit);
+  if (m.has(4))
+    if (const auto here = read_bytes(m[4], unit)) sink.setting("free_here", bytes_text(here->count));
+  if (m.has(3) || !oom.caught) sink.oom(std::move(oom));
+}
+
+/// "the current vLLM instance can use total_gpu_memory (15.77GiB) x gpu_memory_utilization (0.90) = 14.19GiB"
+void engine_limit(const Match& m, EventSink& sink) {
+  sink.setting("capacity", std::string(m[1]) + " GiB");
+  sink.setting("memory_fraction", m[2]);
+  sink.setting("engine_limit", std::string(m[3]) + " GiB");
+}
+
+void profile(const Match& m, EventSink& sink) {
+  sink.setting("weights_memory", std::string(m[1]) + " GiB");
+  sink.setting("activation_peak", std::string(m[2]) + " GiB");
+}
+
+/// The same numbers in the other order.
+void later_profile(const Match& m, EventSink& sink) {
+  sink.setting("activation_peak", std::string(m[1]) + " GiB");
+  sink.setting("weights_memory", std::string(m[2]) + " GiB");
 }
 
 /// TensorRT-LLM prints the free memory before the failed component on the next lines. PyTorch's own report, if it

@@ -80,7 +80,10 @@ void engine_advice(Facts& facts) {
       set("advice.share_down", std::max(*now - down, min_part * *now), share);
       // The weights must fit into the share, and something beside them.
       const auto weights = facts.number("settings.weights_memory"), left = facts.number("settings.free_after_load");
-      const double held = weights && left ? *weights / (*weights + *left) : 0;
+      const auto peak = facts.number("settings.activation_peak"), whole = facts.number("settings.capacity");
+      const double held = weights && left            ? *weights / (*weights + *left)
+                          : weights && peak && whole ? (*weights + *peak) / *whole
+                                                     : 0;
       const double more = std::max(*now, held) + up;
       if (more <= max_share + 1e-9) set("advice.share_up", more, share);
     }
@@ -107,12 +110,14 @@ void advice_facts(Facts& facts) {
             Value{printed_name("settings.accumulation", "gradient_accumulation_steps", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
   const auto share_of_outside = [&] {
-    const auto outside = facts.number("account.own_other"),
+    const auto used = facts.number("account.own_other"),
                whole = facts.number(facts.find("oom.capacity") != nullptr ? "oom.capacity" : "oom.limit");
-    return outside && whole ? *outside / *whole : 0;
+    return used && whole ? *used / *whole : 0;
   };
   facts.set("advice.request_alone", Value{facts.number("account.request_share").value_or(0) > 1});
-  facts.set("advice.outside_pytorch", Value{share_of_outside() >= majority});
+  const bool outside = share_of_outside() >= majority;
+  facts.set("advice.outside_pytorch", Value{outside},
+            outside ? facts.find("account.own_other")->evidence : std::vector<Evidence>{});
   facts.set("advice.unseen_ranks",
             Value{facts.number("account.uncounted").value_or(0) >= several &&
                   (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});

@@ -231,12 +231,14 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
   const bool pool = oom.kind == OomKind::pool;
-  const bool below_target = oom.has(OomTrait::free_target), other = oom.has(OomTrait::fixed_pool);
-  set_true("pool.kv_cache", pool && !below_target && !other);
+  const bool below_target = oom.has(OomTrait::free_target), other = oom.has(OomTrait::fixed_pool),
+             uneven = oom.has(OomTrait::uneven_gpus);
+  set_true("pool.kv_cache", pool && !below_target && !other && !uneven);
   set_true("pool.no_blocks", std::any_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& incident) {
              return incident.oom.has(OomTrait::no_cache_blocks);
            }));
   set_true("pool.below_target", pool && below_target);
+  set_true("pool.uneven", pool && uneven);
   set_true("pool.maximum", oom.has(OomTrait::pool_maximum));
   set_true("pool.fixed", pool && other);
 }

@@ -82,6 +82,7 @@ enum class OomTrait {
   some_limit,        ///< the line does not show whether a limit or the whole machine was full
   suspected,         ///< the message says that memory might be the reason
   tpu,               ///< a TPU's memory
+  uneven_gpus,       ///< one GPU of a group had clearly less free memory than another
   vanished,          ///< a process is gone, and nobody saw why
   virtual_limit,     ///< the limit counts address space
   whole_node,        ///< the machine ran short, not a limit
@@ -92,7 +93,7 @@ inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted", "fixed_pool",
     "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum",
     "pinned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit",
-    "suspected", "tpu", "vanished", "virtual_limit", "whole_node", "windows");
+    "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

@@ -236,7 +236,12 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts) {
   if (oom.request && oom.limit) return fmt::format("{} requested, {} allowed", text(*oom.request), text(*oom.limit));
   if (oom.free && oom.limit) return fmt::format("{} free, {} wanted", text(*oom.free), text(*oom.limit));
   if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
-  if (oom.request && oom.free) return fmt::format("{} requested, {} free", text(*oom.request), text(*oom.free));
+  if (oom.request && oom.free)
+    return fmt::format("{} requested, {} free", text(*oom.request), text(*oom.free)) +
+           (oom.allocated ? ", " + text(*oom.allocated) + " allocated" : "");
+  const auto here = facts.number("settings.free_here");
+  if (oom.has(OomTrait::uneven_gpus) && oom.free && here)
+    return fmt::format("{} free on one GPU, {} on another", text(*oom.free), bytes_text(whole_number(*here)));
   if (oom.request && oom.allocated && oom.allocated->count == 0 && oom.capacity)
     return fmt::format("{} requested, 0 bytes of {} allocated", text(*oom.request), text(*oom.capacity));
   if (oom.request && oom.allocated)
