@@ -270,6 +270,38 @@ bool computes_logits(const Frame& f) {
   return false;
 }
 
+/// "sims = jnp.dot(a, b.T)": the statement runs operations of JAX one by one, and no function of the user, which could
+/// be compiled.
+bool runs_jax_operations(std::string_view code) {
+  static constexpr auto modules = std::to_array<std::string_view>(
+      {"jnp.", "lax.", "jax.numpy.", "jax.lax.", "jax.random.", "jax.nn.", "jax.scipy."});
+  static constexpr auto harmless =
+      std::to_array<std::string_view>({"np.", "numpy.", "float", "int", "len", "range", "print", "jax.random.PRNGKey"});
+  static constexpr auto methods = std::to_array<std::string_view>(
+      {"astype", "reshape", "transpose", "mean", "sum", "max", "min", "dot", "set", "add", "block_until_ready"});
+  bool any = false;
+  for (std::size_t at = code.find('('); at != code.npos; at = code.find('(', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_dotted_name_char(code[begin - 1])) --begin;
+    const std::string_view name = code.substr(begin, at - begin);
+    if (name.empty()) continue;
+    const auto begins = [&](std::string_view module) { return name.starts_with(module); };
+    const std::string_view method = name.substr(name.rfind('.') + 1);
+    if (std::any_of(modules.begin(), modules.end(), begins))
+      any = true;
+    else if (std::none_of(harmless.begin(), harmless.end(), begins) &&
+             (method.size() == name.size() || std::find(methods.begin(), methods.end(), method) == methods.end()))
+      return false;
+  }
+  return any;
+}
+/// In a function that takes gradients, JAX keeps what the backward pass needs.
+bool takes_gradients(const Frame& f) {
+  for (const std::string_view word : {"grad", "vjp", "jvp", "linearize", "backward"})
+    if (contains(f.function, word) || contains(f.code, word)) return true;
+  return false;
+}
+
 /// Functions that only a step calls. A function called "train" may build the model too.
 bool in_step(const Frame& f) {
   static constexpr auto names = std::to_array<std::string_view>(
@@ -635,6 +667,10 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const auto without_gradients = [](const Frame& f) { return f.no_grad || f.function == "decorate_context"; };
     facts.set("trace.no_grad", Value{std::any_of(frames.begin(), frames.end(), without_gradients)}, here);
     facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
+    facts.set("trace.single_operation",
+              Value{user != nullptr && runs_jax_operations(user->code) &&
+                    std::none_of(frames.begin(), frames.end(), takes_gradients)},
+              here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
   }

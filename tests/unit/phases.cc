@@ -79,6 +79,23 @@ TEST_CASE("settings that a traceback implies show no beginning of the run", "[ph
   CHECK(phase_in(scan, frames) == "forward");
 }
 
+TEST_CASE("operations of JAX outside of compiled functions and gradients", "[phases]") {
+  const auto single = [](const std::string& code, const std::string& caller = "main()") {
+    const ScanResult scan = run_of(0);
+    const Incident incident =
+        failed_in({{"/home/u/run.py", 9, "<module>", caller, false}, {"/home/u/run.py", 4, "main", code, false}});
+    Facts facts;
+    phase_facts(scan, incident, find_phase(scan, incident), facts);
+    return facts.is_true("trace.single_operation");
+  };
+  CHECK(single("sims = jnp.dot(a, b.T)"));
+  CHECK(single("return jnp.sum(jax.nn.relu(x.reshape(-1)), axis=int(0))"));
+  CHECK_FALSE(single("state = train_step(state, jnp.asarray(batch))"));
+  CHECK_FALSE(single("y = x @ w"));
+  CHECK_FALSE(single("loss = jnp.mean(model.apply(params, x))"));
+  CHECK_FALSE(single("return jnp.dot(a, b)", "g = jax.grad(loss)(params)"));
+}
+
 TEST_CASE("the words of a function's name show the phase", "[phases]") {
   const auto phase = [](const Frame& frame) { return phase_in(run_of(50), {frame}); };
   CHECK(phase({"run.py", 1, "resumeTraining", "", false}) == "checkpoint_load");

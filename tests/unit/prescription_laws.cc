@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 #include <regex>
+#include <set>
 
 #include "base/bytes.h"
 #include "catch.h"
@@ -98,6 +99,18 @@ TEST_CASE("no saving exceeds its share and no plan exceeds the GPU, over all sam
   for (const auto& path : testing::sample_logs()) {
     CAPTURE(path.string());
     check_numbers(diagnose({{path.string(), std::nullopt}}));
+  }
+}
+
+TEST_CASE("each fix of a report says something else, over all samples", "[prescription_laws]") {
+  for (const auto& path : testing::sample_logs()) {
+    CAPTURE(path.string());
+    std::set<std::string> titles, reasons;
+    for (const ReportFix& fix : diagnose({{path.string(), std::nullopt}}).fixes) {
+      CAPTURE(fix.id);
+      CHECK(titles.insert(fix.title).second);
+      CHECK(reasons.insert(fix.why).second);
+    }
   }
 }
 

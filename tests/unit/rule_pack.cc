@@ -254,6 +254,18 @@ TEST_CASE("invariants of the shipped rules") {
   CHECK(priors == Approx(1).margin(0.3));
 }
 
+TEST_CASE("no two fixes have the same title") {
+  std::map<std::string, std::string> fix_of;
+  for (const auto& [id, fix] : shipped().fixes()) {
+    std::set<std::string> titles{fix.title};
+    for (const OtherTitle& other : fix.other_titles) titles.insert(other.title);
+    for (const std::string& title : titles) {
+      CAPTURE(id, title);
+      CHECK(fix_of.emplace(title, id).first->second == id);
+    }
+  }
+}
+
 TEST_CASE("every shipped fix is readable") {
   for (const auto& [id, fix] : shipped().fixes()) {
     INFO(id);
