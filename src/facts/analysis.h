@@ -124,6 +124,10 @@ std::optional<std::size_t> find_primary(const ScanResult& scan);
 /// The vendor of the device of a failure, by the agent that refused, else by words in the log; "" if neither shows it.
 std::string_view device_vendor(const ScanResult& scan, const Incident& incident);  // settings.cc
 
+/// False for a setting "workers" that is not known to count data loader workers: servers, schedulers, build tools and
+/// downloaders have workers too.
+bool counts_loader_workers(const ScanResult& scan, const KnownSetting& workers);  // settings.cc
+
 /// True if the series is the memory of one process, as a monitor lists it.
 bool is_process_series(const Series& series);  // neighbours.cc
 

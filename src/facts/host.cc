@@ -68,7 +68,8 @@ bool is_compiler(std::string_view process) {
 /// traceback.
 bool uses_loader(const ScanResult& scan, const Incident& incident) {
   if (incident.oom.agent == Agent::worker || scan.coverage.by_parser.contains("dataloader")) return true;
-  if (const auto workers = scan.settings.find("num_workers"); workers != scan.settings.end())
+  if (const auto workers = scan.settings.find("num_workers");
+      workers != scan.settings.end() && counts_loader_workers(scan, workers->second))
     return workers->second.value != "0";
   const auto loads = [](const Frame& f) {
     return f.file.find("utils/data/") != std::string::npos || f.function.find("DataLoader") != std::string::npos ||

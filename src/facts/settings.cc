@@ -182,6 +182,22 @@ bool is_of_later_run(const KnownSetting& setting, const Incident* failed) {
          failure.last_line < line.first_line;
 }
 
+bool counts_loader_workers(const ScanResult& scan, const KnownSetting& workers) {
+  static constexpr std::string_view generic = "settings/workers";
+  if (workers.evidence.reader != generic || scan.coverage.by_parser.contains("dataloader")) return true;
+  const auto died = [](const Incident& incident) { return incident.oom.agent == Agent::worker; };
+  if (std::any_of(scan.incidents.begin(), scan.incidents.end(), died)) return true;
+  // The arguments of a training script: "Namespace(batch_size=16, workers=8, lr=0.1)", "python train.py --workers 6".
+  static constexpr auto of_training =
+      std::to_array<std::string_view>({"batch", "epoch", "train", "loader", "arch", "imgsz", "lr=", "--lr"});
+  const std::string line = lower(workers.evidence.excerpt);
+  const auto is_in_line = [&](std::string_view word) { return line.find(word) != line.npos; };
+  if (std::any_of(of_training.begin(), of_training.end(), is_in_line)) return true;
+  // A line of a configuration, which prints one key a line.
+  const bool alone = trimmed(line).find_first_of(" \t") == trimmed(line).rfind(' ');
+  return alone && scan.settings.contains("batch_size");
+}
+
 std::string_view device_vendor(const ScanResult& scan, const Incident& incident) {
   return find_vendor(scan, incident.oom, find_agent(scan, incident));
 }
@@ -191,6 +207,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
   for (const auto& [name, setting] : scan.settings) {
     const FactSpec* spec = find_fact_spec("settings." + name);
     if (spec == nullptr) continue;
+    if (name == "num_workers" && !counts_loader_workers(scan, setting)) continue;
     const bool later = is_of_later_run(setting, incident);
     const std::string& printed = later ? setting.before : setting.value;
     const auto here = later ? std::vector<Evidence>{} : std::vector<Evidence>{setting.evidence};

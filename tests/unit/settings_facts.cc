@@ -73,6 +73,26 @@ TEST_CASE("the failed run has the setting that it printed, not that of a later r
   CHECK(at_failure() == 16);
 }
 
+TEST_CASE("workers of other programs are no data loader workers", "[settings_facts]") {
+  const auto workers = [](const std::string& line, bool with_batch = false) {
+    ScanResult scan;
+    KnownSetting& setting = scan.settings["num_workers"];
+    setting.value = "4";
+    setting.evidence.reader = "settings/workers";
+    setting.evidence.excerpt = line;
+    if (with_batch) scan.settings["batch_size"] = {"16", {}};
+    Facts facts;
+    setting_facts(scan, nullptr, facts);
+    return facts.number("settings.num_workers");
+  };
+  CHECK_FALSE(workers("gunicorn app:api --workers 4 --timeout 90"));
+  CHECK_FALSE(workers("srun python align.py --workers 4 --input reads.gz", true));
+  CHECK_FALSE(workers("workers: 4"));
+  CHECK(workers("workers: 4", true) == 4);
+  CHECK(workers("Namespace(batch_size=16, lr=0.1, workers=4)") == 4);
+  CHECK(workers("python train.py --workers 4") == 4);
+}
+
 TEST_CASE("text stays text, and unknown names are no facts", "[settings_facts]") {
   const Facts facts = facts_of("optimizer", "adamw");
   CHECK(std::get<std::string>(facts.find("settings.optimizer")->value) == "adamw");
