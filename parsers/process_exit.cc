@@ -214,6 +214,62 @@ void accounting(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The end of a job of Torque or PBS: its mail, a line of its accounting, or qstat -f. A negative status names the
+/// limit that the job exceeded. A signal adds 128 or 256: 271 is SIGTERM, which also comes at a time limit and with
+/// qdel. The job reached its memory limit if it used more than it had requested.
+void pbs_status(const Match& m, EventSink& sink) {
+  constexpr int over_virtual = -26, over_memory = -27, over_cpu_time = -28, over_time = -29, of_torque = 256;
+  constexpr int lines_around = 60;  // qstat -f prints about 50
+  constexpr std::size_t longest_size = 20;
+  struct Resource {
+    std::optional<Bytes> used, requested;
+    bool is_over() const { return used && requested && used->count > requested->count; }
+  };
+  Resource memory, addresses;
+  double ran = 0, time_limit = 0;
+  const auto read = [&](const Line& line) {
+    const std::string text = dense(line.text);  // "resources_used.mem = 96gb"
+    if (line.number != m.cursor.line().number && text.find("Exit_status=") != text.npos) return false;  // another job
+    const auto size = [&](std::string_view name, std::optional<Bytes>& into) {
+      const std::size_t at = text.find(name);
+      if (at == text.npos) return;
+      std::string amount = text.substr(at + name.size(), longest_size);  // "64gb"
+      std::transform(amount.begin(), amount.end(), amount.begin(), upper);
+      if (const auto found = read_size(amount)) into = found;
+    };
+    size("resources_used.mem=", memory.used), size("resources_used.vmem=", addresses.used);
+    size("Resource_List.mem=", memory.requested), size("Resource_List.vmem=", addresses.requested);
+    const auto duration = [&](std::string_view name, double& into) {
+      if (const std::size_t at = text.find(name); at != text.npos)
+        into = read_duration(std::string_view(text).substr(at + name.size()));
+    };
+    duration("resources_used.walltime=", ran), duration("Resource_List.walltime=", time_limit);
+    return true;
+  };
+  read(m.cursor.line());
+  m.cursor.backward(lines_around, read);
+  m.cursor.forward(lines_around, read);
+  const int status = static_cast<int>(m[1].starts_with('-') ? -leading_integer(m[1].substr(1)) : leading_integer(m[1]));
+  const int signal = status > of_torque ? status - of_torque : status - signal_base;
+  const bool names_memory = status == over_memory || status == over_virtual;
+  if (!names_memory && status <= signal_base) {
+    if (status == over_cpu_time || status == over_time) sink.remark("run/time_limit");
+    return;
+  }
+  if (!names_memory && time_limit > 0 && ran >= time_limit) {
+    sink.exit({std::nullopt, signal});
+    return sink.remark("run/time_limit");
+  }
+  const bool is_virtual = status == over_virtual || (!names_memory && addresses.is_over() && !memory.is_over());
+  const Resource& full = is_virtual ? addresses : memory;
+  if (!names_memory && !full.is_over()) return emit_signal(m, signal, sink);
+  Oom oom = host_oom(Agent::scheduler, is_virtual ? "pbs-virtual" : "pbs");
+  if (is_virtual) oom.traits = {OomTrait::virtual_limit};
+  oom.process = full.used;
+  if (full.is_over()) oom.limit = full.requested;
+  sink.oom(std::move(oom));
+}
+
 /// may_match: "code" is common in other texts, but a death has its number right after the word. The regex reads which.
 bool is_numbered(std::string_view block, std::size_t at) {
   std::string_view after = block.substr(at + std::string_view("code").size());

@@ -52,23 +52,24 @@ bool are_names_enough(const Report& report) {
   return names.size() == report.inputs.size();
 }
 
-/// The signal in an exit code, "code 139", "code: -11", "Error 134": negative, or above 128. "" for another line.
+/// The signal in an exit code, "code 139", "code: -11", "Error 134": negative, or above 128; in Torque's
+/// "Exit_status=271" above 256. "" for another line.
 std::string_view exit_code_words(std::string_view line) {
-  constexpr int base = 128;
+  constexpr int base = 128, base_of_torque = 256;
   constexpr std::array<std::pair<int, std::string_view>, 6> signals{{{SIGSEGV, "a segmentation fault"},
                                                                      {SIGABRT, "an abort"},
                                                                      {SIGBUS, "a bus error"},
                                                                      {SIGFPE, "an arithmetic error"},
                                                                      {SIGILL, "an illegal instruction"},
                                                                      {SIGTERM, "SIGTERM: something asked it to stop"}}};
-  for (const std::string_view label : {"code", "Error "}) {
+  for (const std::string_view label : {"code", "Error ", "Exit_status"}) {
     const std::size_t at = line.find(label);
     const std::size_t digits = at == line.npos ? at : line.find_first_of("-0123456789", at + label.size());
     if (digits == line.npos || digits > at + label.size() + 3) continue;
     int code = 0;
     std::from_chars(line.data() + digits, line.data() + line.size(), code);
     for (const auto& [signal, words] : signals)
-      if (code == -signal || code == base + signal) return words;
+      if (code == -signal || code == base + signal || code == base_of_torque + signal) return words;
   }
   return "";
 }
