@@ -6,6 +6,7 @@
 // kbmemused contains the cache in old versions. A Jetson has one memory for its CPU and its GPU: tegrastats prints what
 // both use, in MB of 2^20 bytes.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -50,11 +51,36 @@ bool rename(Layout& layout, std::string_view from, const char* to) {
 
 }  // namespace
 
+/// A number of top, perhaps with the decimal comma of the user's locale.
+double number_of_top(std::string_view text) {
+  std::string copy(text);
+  std::replace(copy.begin(), copy.end(), ',', '.');
+  return leading_number(copy);
+}
+
+/// top prints KiB without a letter. A zombie has no memory any more.
+void top_process(const Match& m, EventSink& sink) {
+  constexpr int screen = 60;  // rows
+  if (find_before(m.cursor, screen, " PID USER")) return;
+  constexpr std::string_view letters = "kmgtp";
+  const std::size_t power = m[3].empty() ? 0 : letters.find(m[3]);
+  const double unit = static_cast<double>(KiB << (10 * power));
+  const double resident = number_of_top(m[2]) * unit;
+  if (resident <= 0) return;
+  Origin where;
+  where.pid = leading_integer(m[1]);
+  sink.at(where);
+  const auto clock = read_yearless_time(m.text);  // of ts
+  sink.reading(
+      sampled_reading(Metric::host_rss, resident, m[3].empty() ? unit : unit / 10, m[3].empty() ? "KiB" : m[3], m[4]),
+      {}, clock ? std::optional(clock->seconds) : std::nullopt);
+}
+
 void top(const Match& m, EventSink& sink) {
   constexpr int most_lines = 8;  // between the clock and this line; one for each CPU may be more
   const double unit = static_cast<double>(unit_bytes(m[1]).value_or(1));
-  Reading r = sampled_reading(Metric::host_used, leading_number(m[4]) * unit, unit / 10, m[1], "top");
-  r.capacity = leading_number(m[2]) * unit;
+  Reading r = sampled_reading(Metric::host_used, number_of_top(m[4]) * unit, unit / 10, m[1], "top");
+  r.capacity = number_of_top(m[2]) * unit;
   std::optional<double> time;
   m.cursor.backward_texts(most_lines, [&](std::string_view text) {
     if (!text.starts_with("top - ")) return true;
@@ -67,13 +93,37 @@ void top(const Match& m, EventSink& sink) {
     static constexpr std::string_view label = " avail Mem";
     const std::size_t at = line.text.find(label);
     if (at == line.text.npos || at == 0) return false;
-    const std::size_t from = line.text.find_last_not_of("0123456789.", at - 1) + 1;
-    sink.reading(sampled_reading(Metric::host_available, leading_number(line.text.substr(from, at - from)) * unit,
+    const std::size_t from = line.text.find_last_not_of("0123456789.,", at - 1) + 1;
+    sink.reading(sampled_reading(Metric::host_available, number_of_top(line.text.substr(from, at - from)) * unit,
                                  unit / 10, m[1], "top"),
                  {}, time);
     sink.claim_through(line.number);
     return false;
   });
+}
+
+/// vmstat -s prints the counters of a machine one a line, in KiB, the total first. free, buffers and cache, which
+/// vmstat calls the cache of swap, are available. A loop may print its clock before or after them, which nothing shows.
+void vmstat_counters(const Match& m, EventSink& sink) {
+  constexpr int most_lines = 9;  // of memory
+  constexpr std::array<std::string_view, 3> unused{" K free memory", " K buffer memory", " K swap cache"};
+  double available = 0;
+  std::size_t found = 0;
+  i64 last = 0;
+  m.cursor.forward(most_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.text);
+    const auto ends = [&](std::string_view name) { return text.ends_with(name); };
+    if (text.empty() || !is_digit(text.front()) || text.find(" K ") == text.npos) return false;
+    last = line.number;
+    if (std::any_of(unused.begin(), unused.end(), ends))
+      ++found, available += leading_number(text) * static_cast<double>(KiB);
+    return true;
+  });
+  if (found != unused.size()) return;
+  Reading r = sampled_reading(Metric::host_available, available, static_cast<double>(KiB), "K", "vmstat -s");
+  r.capacity = leading_number(m[1]) * static_cast<double>(KiB);
+  sink.reading(r);
+  sink.claim_through(last);
 }
 
 /// With -t, the zone of the time is the last name, and the time itself is two cells.
@@ -239,7 +289,7 @@ bool psrecord_header(std::string_view line, Layout& layout) {
 void tegrastats(const Match& m, EventSink& sink) {
   constexpr double unit = static_cast<double>(MiB);
   Reading r = sampled_reading(Metric::host_used, leading_number(m[1]) * unit, unit, "MB", "tegrastats");
-  r.capacity = leading_number(m[2]) * unit;
+  r.capacity = number_of_top(m[2]) * unit;
   const auto stamp = read_time(m.text);
   sink.reading(r, {}, stamp ? std::optional(stamp->seconds) : std::nullopt);
 }

@@ -66,6 +66,7 @@ bool sniff(const FirstLines& first, Layout& layout) {
   put(found->used, "memory.used [MiB]");
   layout.separator = found->separator;
   layout.sure_of_total = found->sure_of_total;
+  layout.has_header = false;
   layout.kind = "smi_csv";
   layout.note = "rows of nvidia-smi without a header: column " + std::to_string(*found->used + 1) +
                 " was taken for memory.used in MiB, because of the cells' units and sizes";

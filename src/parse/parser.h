@@ -133,10 +133,11 @@ struct LineFormat {
 struct Layout {
   std::vector<std::string> columns;
   std::vector<int> roles;     ///< one for each column; the table defines the numbers
-  std::string note;           ///< for the report: what was inferred; "" with a header
+  std::string note;           ///< for the report: what was inferred; may be empty
   std::string kind;           ///< kind of the input: "smi_csv"
   char separator = ',';       ///< of its cells; ' ' for runs of blanks
   bool transposed = false;    ///< the columns are times, and each row is a quantity
+  bool has_header = true;     ///< false: the columns were inferred from their cells
   bool sure_of_total = true;  ///< false: the column of the total was inferred, and may be of free memory
   bool operator==(const Layout&) const = default;
 };

@@ -95,6 +95,9 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
     const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], column) : CellUnit::as_named;
     layout.roles[reader.index_of(k)] = static_cast<int>(unit);
     any |= unit != CellUnit::unknown && k < reader.memory_count();
+    if (unit == CellUnit::mebibytes && bare[k] && !column.of_driver() && layout.note.empty())
+      layout.note = "column " + layout.columns[reader.index_of(k)] +
+                    " has no unit: oomdoctor reads it as MiB, because of the size of its values";
   }
   return any;
 }
@@ -250,6 +253,26 @@ bool read_table_header(std::string_view line, Layout& layout) {
   return is_memory_table(read_columns(layout.columns, layout.roles));
 }
 
+/// Finds a header whose only memory has no unit, nor values whose size shows one: the report says why it reads none.
+bool find_unknown_unit(std::span<const std::string> first_lines, Layout& layout) {
+  if (first_lines.size() < 2 || !read_column_names(first_lines[0], layout) || layout.separator == ' ') return false;
+  const auto columns = read_columns(layout.columns, {});
+  if (!is_memory_table(columns) || !has_position(columns)) return false;
+  const auto memory = std::find_if(columns.begin(), columns.end(), [](const TableColumn& column) {
+    return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
+  });
+  const auto k = static_cast<std::size_t>(memory - columns.begin());
+  std::vector<std::string_view> cells;
+  split_table_line(first_lines[1], layout.separator, cells);
+  if (memory == columns.end() || cells.size() != columns.size()) return false;
+  if (const std::string_view value = trimmed_cell(cells[k]); value.empty() || !is_digit(value.front())) return false;
+  const std::string name = layout.columns[k];
+  layout = {};
+  layout.note = "column " + name + " has no unit, and the size of its values shows none: oomdoctor does not read it. " +
+                "Write the unit into its name, for example " + name + " (MiB)";
+  return true;
+}
+
 bool sniff_table(const FirstLines& first, Layout& layout) {
   if (read_transposed_header(first.lines, layout)) return true;
   const bool named = find_table_header(first, layout, [](std::string_view line, Layout& read) {
@@ -259,7 +282,7 @@ bool sniff_table(const FirstLines& first, Layout& layout) {
     const bool by_sign = read.separator == ',' || read.separator == ';';
     return is_memory_table(columns) && (by_sign || has_position(columns));
   });
-  return named || find_sized_cells(first.lines, layout);
+  return named || find_sized_cells(first.lines, layout) || find_unknown_unit(first.lines, layout);
 }
 
 }  // namespace oomdoctor

@@ -232,6 +232,19 @@ bool may_be_amount(std::string_view cell) {
   return read_number(cell, at) && (at == cell.size() || cell.ends_with(" MiB"));
 }
 
+/// A line that a script prints again and again before its rows, "== GPUs of node7, 41 s ==": the same first word.
+class StatusLine {
+ public:
+  bool repeats(std::string_view line) {
+    const std::string_view word = line.substr(0, line.find(' '));
+    if (word_.empty()) word_ = word;
+    return !word.empty() && word == word_;
+  }
+
+ private:
+  std::string_view word_;
+};
+
 /// The first lines as rows of equal length; none if the first one has no amount.
 struct FirstRows {
   std::vector<std::vector<std::string_view>> rows;
@@ -242,11 +255,23 @@ struct FirstRows {
 FirstRows read_first_rows(std::span<const std::string> lines) {
   constexpr std::size_t max_columns = 40;
   FirstRows out;
-  std::size_t dates = 0;
+  std::size_t dates = 0, others = 0;
   std::vector<std::string_view> cells;
+  StatusLine status;
+  // Rows with units may have a status line before each, which is no header: it has another number of cells.
+  const auto is_sized = [&](std::string_view line) {
+    split_table_line(line, ',', cells);
+    return std::any_of(cells.begin(), cells.end(), [](auto cell) { return trimmed_cell(cell).ends_with(" MiB"); });
+  };
+  const bool sized = std::any_of(lines.begin(), lines.end(), is_sized);
+  const std::size_t row_cells = sized ? cells.size() : 0;
   for (const std::string& line : lines) {
     if (parse_date_line(line)) {
       ++dates;
+      continue;
+    }
+    if (sized && !is_sized(line) && cells.size() != row_cells && others <= out.rows.size() && status.repeats(line)) {
+      ++others;
       continue;
     }
     if (out.rows.empty()) out.separator = find_separator(line).value_or(',');
@@ -259,7 +284,8 @@ FirstRows read_first_rows(std::span<const std::string> lines) {
     out.rows.push_back(cells);
   }
   out.dated = dates > 0;
-  if (out.rows.size() + dates < std::min<std::size_t>(lines.size(), 3)) out.rows.clear();
+  if (others > 0 && out.rows.size() < 2) out.rows.clear();
+  if (out.rows.size() + dates + others < std::min<std::size_t>(lines.size(), 3)) out.rows.clear();
   return out;
 }
 

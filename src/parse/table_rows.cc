@@ -151,7 +151,7 @@ KnownSubject* known_subject(RowMemory& row_memory, const RowSubject& subject, bo
 class TableRows final : public Rows {
  public:
   explicit TableRows(const Layout& layout)
-      : reader_(layout), has_header_(layout.note.empty()), with_total_(layout.sure_of_total) {
+      : reader_(layout), has_header_(layout.has_header), with_total_(layout.sure_of_total) {
     for (std::size_t k = 0; k < reader_.memory_count(); ++k) {
       const TableColumn& column = reader_.column_of(k);
       has_partner_ |= column.partner;

@@ -99,7 +99,9 @@ TEST_CASE("a header needs rows below it", "[table]") {
   CHECK(sniff_table(Names{"a banner", "step;gpu_mem", "10;5120", "20;5120"}, layout));
   CHECK(layout.separator == ';');
   CHECK_FALSE(sniff_table(Names{"step;gpu_mem", "started", "10 percent done"}, layout));
-  CHECK_FALSE(sniff_table(Names{"step;gpu_mem", "10;0.51", "20;0.52"}, layout));  // a share, or GB
+  CHECK(sniff_table(Names{"step;gpu_mem", "10;0.51", "20;0.52"}, layout));  // a share, or GB: only a note
+  CHECK(layout.columns.empty());
+  CHECK(layout.note.starts_with("column gpu_mem has no unit"));
 }
 
 }  // namespace
