@@ -5,6 +5,18 @@
 
 namespace oomdoctor {
 
+bool ScanResult::take_rank(int rank) {
+  const auto other = [rank](const auto& entry) { return entry.origin.rank && entry.origin.rank != rank; };
+  if (std::any_of(incidents.begin(), incidents.end(), other) || std::any_of(series.begin(), series.end(), other) ||
+      std::any_of(remarks.begin(), remarks.end(), other))
+    return false;
+  for (Incident& incident : incidents) incident.origin.rank = rank;
+  for (Series& one : series) one.origin.rank = rank;
+  for (Event& event : remarks) event.origin.rank = rank;
+  for (MemorySnapshot& snapshot : snapshots) snapshot.report.rank = rank;
+  return true;
+}
+
 void ScanResult::lose(LostEvidence evidence) {
   if (std::find(lost.begin(), lost.end(), evidence) != lost.end()) return;
   if (lost.size() < ScanLimits::lost)

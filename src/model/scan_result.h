@@ -142,6 +142,9 @@ struct ScanResult {
   std::vector<Note> notes;
   i64 more_notes = 0;
 
+  /// Makes this the rank of everything, for a log of one process. A log whose lines name another rank stays as it is:
+  /// a launcher printed the lines of all ranks into it. False then.
+  bool take_rank(int rank);
   /// Adds a loss once, within the limit.
   void lose(LostEvidence evidence);
 };

@@ -37,6 +37,8 @@ class BlockReader {
   bool at_end() const { return !more_; }
   /// The width at which a console broke the lines; 0 if it did not.
   std::size_t console_width() const { return text_.width(); }
+  /// The rank that a launcher printed before all lines.
+  std::optional<int> rank() const { return text_.rank(); }
 
  private:
   LineUnwrapper text_;

@@ -51,22 +51,6 @@ void set_source(ScanResult& file, int source) {
   set_if_known(file.first_impossible);
 }
 
-/// The rank in a file's name applies to its lines only if none of them names another rank. A launcher prints the lines
-/// of all ranks into one file.
-bool is_only_rank(const ScanResult& file, int rank) {
-  const auto other = [rank](const auto& entry) { return entry.origin.rank && entry.origin.rank != rank; };
-  return std::none_of(file.incidents.begin(), file.incidents.end(), other) &&
-         std::none_of(file.series.begin(), file.series.end(), other) &&
-         std::none_of(file.remarks.begin(), file.remarks.end(), other);
-}
-
-void set_rank(ScanResult& file, int rank) {
-  for (Incident& incident : file.incidents) incident.origin.rank = rank;
-  for (Series& series : file.series) series.origin.rank = rank;
-  for (Event& event : file.remarks) event.origin.rank = rank;
-  for (MemorySnapshot& snapshot : file.snapshots) snapshot.report.rank = rank;
-}
-
 /// True if the diagnosis should be about `a` rather than `b`: the latest failed run of one input, else the earlier
 /// failure.
 bool takes_precedence(const Incident& a, const Incident& b) {
@@ -199,8 +183,7 @@ void ResultMerger::add(ScanResult file) {
   const int source = static_cast<int>(result_.inputs.size());
   set_source(file, source);
   if (const auto rank = file.inputs.empty() ? std::nullopt : rank_in_path(file.inputs.front().path);
-      rank && is_only_rank(file, *rank)) {
-    set_rank(file, *rank);
+      rank && file.take_rank(*rank)) {
     if (result_.ranks.size() < ScanLimits::ranks || result_.ranks.contains(*rank)) {
       auto& last = result_.ranks[*rank].last_step;  // std::nullopt is less than any step
       last = std::max(last, file.last_step);

@@ -219,6 +219,7 @@ ScanResult SourceScan::conclude() {
   if (blocks_.console_width() != 0)
     note(Severity::note, source_.name() + " was broken at " + std::to_string(blocks_.console_width()) +
                              " columns by a console; its lines were put together again");
+  if (const auto rank = blocks_.rank()) out_.take_rank(*rank);
   return std::move(out_);
 }
 

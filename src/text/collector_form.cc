@@ -54,8 +54,23 @@ std::optional<std::string_view> behind(std::string_view text, std::size_t length
   return text.substr(std::min(length + 1, text.size()));
 }
 
-/// "[pod/trainer-0/main] ", "trainer-1  | ", "> "; "" if the line begins with none.
+/// The rank of "[rank3]: " or "3: "; nullopt for other labels.
+std::optional<int> rank_of_label(std::string_view label) {
+  static constexpr std::string_view open = "[rank";
+  const bool named = label.starts_with(open);
+  const std::size_t first = named ? open.size() : label.find_first_not_of(' ');
+  int rank = 0;
+  if (first >= label.size()) return std::nullopt;
+  const auto [end, error] = std::from_chars(label.data() + first, label.data() + label.size(), rank);
+  const std::string_view rest = label.substr(static_cast<std::size_t>(end - label.data()));
+  return error == std::errc() && rank >= 0 && rest == (named ? "]: " : ": ") ? std::optional(rank) : std::nullopt;
+}
+
+/// "[pod/trainer-0/main] ", "trainer-1  | ", "[rank3]: ", "3: ", "> "; "" if the line begins with none.
 std::string_view find_label(std::string_view line) {
+  constexpr std::size_t longest_rank = 16;
+  if (const std::size_t colon = line.substr(0, longest_rank).find(": "); colon != line.npos)
+    if (const std::string_view label = line.substr(0, colon + 2); rank_of_label(label)) return label;
   if (line.starts_with("[pod/")) {
     const std::size_t close = line.substr(0, longest_label).find("] ");
     return close == line.npos ? std::string_view() : line.substr(0, close + 2);
@@ -234,6 +249,9 @@ std::vector<std::string_view> lines_of(std::string_view head) {
 
 }  // namespace
 
+CollectorForm::CollectorForm(std::string label, StampForm stamp)
+    : label_(std::move(label)), stamp_(stamp), rank_(rank_of_label(label_)) {}
+
 std::optional<CollectorForm> CollectorForm::find(std::string_view head) {
   const std::vector<std::string_view> lines = lines_of(head);
   if (lines.size() < min_lines) return std::nullopt;
@@ -256,6 +274,11 @@ std::optional<CollectorForm> CollectorForm::find(std::string_view head) {
   }
   if (const std::string_view writer = find_writer(lines); !writer.empty())
     return CollectorForm(std::string(writer), StampForm::journal);
+  // Lines of a journal have a writer behind the time, which their own readers need.
+  const CollectorForm yearless({}, StampForm::yearless);
+  const auto in_journal = std::count_if(lines.begin(), lines.end(),
+                                        [](std::string_view line) { return read_journal_line(line).has_value(); });
+  if (2 * static_cast<std::size_t>(in_journal) < lines.size() && fits(yearless)) return yearless;
   CollectorForm form(std::string(label), StampForm::none);
   return !label.empty() && fits(form) ? std::optional(std::move(form)) : std::nullopt;
 }
@@ -269,6 +292,11 @@ std::optional<CollectedLine> CollectorForm::peel(std::string_view line, std::str
     const auto entry = read_journal_line(line);
     if (!entry || entry->writer != label_) return std::nullopt;
     return CollectedLine{entry->message, entry->seconds, entry->pid};
+  }
+  if (stamp_ == StampForm::yearless) {
+    const auto time = read_yearless_time(line);
+    const auto message = time ? behind(line, time->length) : std::nullopt;
+    return message ? std::optional(CollectedLine{*message, time->seconds}) : std::nullopt;
   }
   // Of an empty message, editors remove the blank at the end.
   const std::string_view kept = std::string_view(label_).substr(0, label_.find_last_not_of(" \t") + 1);

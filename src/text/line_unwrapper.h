@@ -46,6 +46,8 @@ class LineUnwrapper {
   bool read(UnwrappedText& out, std::size_t wanted);
   /// The console width; 0 if no lines were broken. Known after the first read.
   std::size_t width() const { return width_; }
+  /// The rank that a launcher printed before all lines; nullopt if there is none. Known after the first read.
+  std::optional<int> rank() const { return collector_ ? collector_->rank() : std::nullopt; }
 
  private:
   bool begin(UnwrappedText& out);

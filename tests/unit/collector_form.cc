@@ -42,8 +42,16 @@ TEST_CASE("the times of a program's own logger stay", "[text]") {
                                  "2026-03-04T05:06:09.123Z step 3\n",
                                  "2026-03-04 05:06:07.1234567 a\n2026-03-04 05:06:08.1234567 b\n"
                                  "2026-03-04 05:06:08.1234567 c\n",
-                                 "[rank0]: a\n[rank0]: b\n[rank0]: c\n", "0: a\n0: b\n0: c\n"})
+                                 "[rank0]: a\n[rank1]: b\n[rank0]: c\n", "0: a\n1: b\n0: c\n", "1: a\n2: b\n3: c\n"})
     CHECK(restored(text) == text);
+}
+
+TEST_CASE("the tags of a launcher are no part of the lines of one rank", "[text]") {
+  for (const std::string label : {"[rank3]: ", "3: ", " 3: ", "03: "}) {
+    CAPTURE(label);
+    CHECK(restored(label + "a\n" + label + "  b\n\n" + label + "c\n") == "a\n  b\n\nc\n");
+    CHECK(CollectorForm::find(label + "a\n" + label + "b\n" + label + "c\n")->rank() == 3);
+  }
 }
 
 TEST_CASE("a line without the prefix stays as it is", "[text]") {
@@ -96,6 +104,12 @@ TEST_CASE("a journal's prefix is that of its job; other lines keep theirs", "[te
   CHECK(times == std::vector<double>{18367, 18368, 18369});
   const std::string kubelet = "Mar  4 05:06:07 node7 kubelet[9]: a\n";
   CHECK(restored(kubelet + kubelet + kubelet) == kubelet + kubelet + kubelet);
+}
+
+TEST_CASE("the time of ts before each line is its time", "[text]") {
+  std::vector<double> times;
+  CHECK(restored("Mar 04 05:06:07 a\nMar 04 05:06:08   b\nMar 04 05:06:09 \n", &times) == "a\n  b\n\n");
+  CHECK(times == std::vector<double>{18367, 18368, 18369});
 }
 
 TEST_CASE("quotations and indented blocks lose their marks", "[text]") {
