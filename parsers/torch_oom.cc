@@ -332,6 +332,12 @@ void short_message(const Match& m, EventSink& sink) {
 }
 
 void thc(const Match& m, EventSink& sink) {
+  // The allocator of pinned memory asks the driver too, for host RAM.
+  if (m.text.find("CachingHostAllocator") != m.text.npos) {
+    Oom pinned = host_oom(Agent::cpu_allocator, "pinned-host", "pytorch");
+    pinned.traits = {OomTrait::pinned};
+    return sink.oom(std::move(pinned));
+  }
   set_named_device(m, sink);
   Oom oom;
   oom.agent = Agent::driver;
