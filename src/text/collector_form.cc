@@ -54,23 +54,31 @@ std::optional<std::string_view> behind(std::string_view text, std::size_t length
   return text.substr(std::min(length + 1, text.size()));
 }
 
-/// The rank of "[rank3]: " or "3: "; nullopt for other labels.
+/// The tags of launchers before the lines of a rank: of torch's exceptions, of torchrun with --tee, of srun -l.
+struct RankTag {
+  std::string_view open, close;
+};
+constexpr std::array<RankTag, 3> rank_tags{{{"[rank", "]: "}, {"[default", "]:"}, {"", ": "}}};
+
+/// The rank of "[rank3]: ", "[default3]:" or "3: "; nullopt for other labels.
 std::optional<int> rank_of_label(std::string_view label) {
-  static constexpr std::string_view open = "[rank";
-  const bool named = label.starts_with(open);
-  const std::size_t first = named ? open.size() : label.find_first_not_of(' ');
-  int rank = 0;
-  if (first >= label.size()) return std::nullopt;
-  const auto [end, error] = std::from_chars(label.data() + first, label.data() + label.size(), rank);
-  const std::string_view rest = label.substr(static_cast<std::size_t>(end - label.data()));
-  return error == std::errc() && rank >= 0 && rest == (named ? "]: " : ": ") ? std::optional(rank) : std::nullopt;
+  for (const auto& [open, close] : rank_tags) {
+    if (!label.starts_with(open) || label.size() < open.size() + close.size() || !label.ends_with(close)) continue;
+    const std::string_view digits = label.substr(open.size(), label.size() - open.size() - close.size());
+    const std::size_t first = open.empty() ? std::min(digits.find_first_not_of(' '), digits.size()) : 0;
+    int rank = 0;
+    const auto [end, error] = std::from_chars(digits.data() + first, digits.data() + digits.size(), rank);
+    if (error == std::errc() && end == digits.data() + digits.size() && rank >= 0) return rank;
+  }
+  return std::nullopt;
 }
 
-/// "[pod/trainer-0/main] ", "trainer-1  | ", "[rank3]: ", "3: ", "> "; "" if the line begins with none.
+/// "[pod/trainer-0/main] ", "trainer-1  | ", "[rank3]: ", "[default3]:", "3: ", "> "; "" if the line begins with none.
 std::string_view find_label(std::string_view line) {
-  constexpr std::size_t longest_rank = 16;
-  if (const std::size_t colon = line.substr(0, longest_rank).find(": "); colon != line.npos)
-    if (const std::string_view label = line.substr(0, colon + 2); rank_of_label(label)) return label;
+  constexpr std::size_t longest_rank = 20;
+  for (const RankTag& tag : rank_tags)
+    if (const std::size_t close = line.substr(0, longest_rank).find(tag.close); close != line.npos)
+      if (const std::string_view label = line.substr(0, close + tag.close.size()); rank_of_label(label)) return label;
   if (line.starts_with("[pod/")) {
     const std::size_t close = line.substr(0, longest_label).find("] ");
     return close == line.npos ? std::string_view() : line.substr(0, close + 2);

@@ -9,7 +9,7 @@
 //   Mar 04 05:06:07 node7 train.sh[4242]: MESSAGE      journalctl, syslog
 //   Mar 04 05:06:07 MESSAGE                            ts
 //   {"log":"MESSAGE\n","stream":"stdout","time":"…"}   files of Docker; journald and cloud services have other keys
-//   [rank0]: MESSAGE, 0: MESSAGE                       torchrun, srun -l: of one rank alone
+//   [rank0]: MESSAGE, [default0]:MESSAGE, 0: MESSAGE   torchrun, srun -l: of one rank alone
 //   > MESSAGE, or blanks                               a quotation, an indented block
 #pragma once
 

@@ -47,7 +47,7 @@ TEST_CASE("the times of a program's own logger stay", "[text]") {
 }
 
 TEST_CASE("the tags of a launcher are no part of the lines of one rank", "[text]") {
-  for (const std::string label : {"[rank3]: ", "3: ", " 3: ", "03: "}) {
+  for (const std::string label : {"[rank3]: ", "[default3]:", "3: ", " 3: ", "03: "}) {
     CAPTURE(label);
     CHECK(restored(label + "a\n" + label + "  b\n\n" + label + "c\n") == "a\n  b\n\nc\n");
     CHECK(CollectorForm::find(label + "a\n" + label + "b\n" + label + "c\n")->rank() == 3);
