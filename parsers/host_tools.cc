@@ -58,24 +58,6 @@ double number_of_top(std::string_view text) {
   return leading_number(copy);
 }
 
-/// top prints KiB without a letter. A zombie has no memory any more.
-void top_process(const Match& m, EventSink& sink) {
-  constexpr int screen = 60;  // rows
-  if (find_before(m.cursor, screen, " PID USER")) return;
-  constexpr std::string_view letters = "kmgtp";
-  const std::size_t power = m[3].empty() ? 0 : letters.find(m[3]);
-  const double unit = static_cast<double>(KiB << (10 * power));
-  const double resident = number_of_top(m[2]) * unit;
-  if (resident <= 0) return;
-  Origin where;
-  where.pid = leading_integer(m[1]);
-  sink.at(where);
-  const auto clock = read_yearless_time(m.text);  // of ts
-  sink.reading(
-      sampled_reading(Metric::host_rss, resident, m[3].empty() ? unit : unit / 10, m[3].empty() ? "KiB" : m[3], m[4]),
-      {}, clock ? std::optional(clock->seconds) : std::nullopt);
-}
-
 void top(const Match& m, EventSink& sink) {
   constexpr int most_lines = 8;  // between the clock and this line; one for each CPU may be more
   const double unit = static_cast<double>(unit_bytes(m[1]).value_or(1));

@@ -9,6 +9,7 @@
 #include "cli/knowledge.h"
 #include "cli/model_config.h"
 #include "cli/published_models.h"
+#include "parse/format_table.h"
 #include "parse/user_formats.h"
 #include "render/layout.h"
 #include "report/escape.h"
@@ -124,7 +125,7 @@ int run_schema(const Arguments& arguments) {
   const std::string& of = arguments.words.front();
   print(of == "partial"         ? partial_schema()
         : of == "jsonl"         ? jsonl_schema()
-        : of == "own-formats"   ? own_formats_schema()
+        : of == "own-formats"   ? own_formats_schema({list_units(), list_kinds(), shortest_anchor})
         : of == "comparison"    ? comparison_schema()
         : of == "estimate"      ? estimate_schema()
         : of == "survey"        ? survey_schema()

@@ -217,10 +217,13 @@ const std::vector<CommandSpec>& command_table() {
        run_list,
        {"terminal", "markdown"}},
       {"schema",
-       "report|jsonl|partial|comparison|estimate|survey|survey-totals|own-formats",
-       "print the JSON Schema of what these commands and formats give",
-       "survey is the schema of a line of oomdoctor survey --format jsonl, survey-totals that of its --format json. "
-       "own-formats is that of .oomdoctor.toml, for editors.",
+       "NAME",
+       "print the JSON Schema of an output, or of a file that oomdoctor reads",
+       "NAME is report, jsonl, partial, comparison, estimate, survey, survey-totals or own-formats. survey is the "
+       "schema "
+       "of a line of oomdoctor survey --format jsonl, survey-totals that of its --format json. own-formats is that of "
+       "a "
+       "file of own line formats, for editors.",
        {"help"},
        {"report", "jsonl", "partial", "comparison", "estimate", "survey", "survey-totals", "own-formats"},
        run_schema},

@@ -238,7 +238,7 @@ std::string decisive_numbers(const Oom& oom, const Facts& facts) {
   if (oom.process && oom.limit) return fmt::format("{} used of {} allowed", text(*oom.process), text(*oom.limit));
   if (oom.request && oom.free)
     return fmt::format("{} requested, {} free", text(*oom.request), text(*oom.free)) +
-           (oom.allocated ? ", " + text(*oom.allocated) + " allocated" : "");
+           (oom.allocated && !oom.unallocated ? ", " + text(*oom.allocated) + " allocated" : "");
   const auto here = facts.number("settings.free_here");
   if (oom.has(OomTrait::uneven_gpus) && oom.free && here)
     return fmt::format("{} free on one GPU, {} on another", text(*oom.free), bytes_text(whole_number(*here)));

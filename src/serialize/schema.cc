@@ -7,7 +7,6 @@
 #include <vector>
 #include <nlohmann/json.hpp>
 
-#include "parse/format_table.h"
 #include "report/report_fields.h"
 #include "report/survey_fields.h"
 #include "serialize/comparison_fields.h"
@@ -201,18 +200,18 @@ std::string report_schema() {
   return dump_schema(std::move(schema), std::move(definitions));
 }
 
-std::string own_formats_schema() {
+std::string own_formats_schema(const OwnFormatWords& words) {
   const auto text = [](const char* description) { return Json{{"type", "string"}, {"description", description}}; };
-  const auto one_of = [](const char* description) {
-    return Json{{"enum", list_kinds()}, {"description", description}};
+  const auto one_of = [&](const char* description) {
+    return Json{{"enum", words.kinds}, {"description", description}};
   };
   std::string unit = "^([1-9][0-9]* )?(";
-  for (const std::string_view name : list_units()) (unit += name) += '|';
+  for (const std::string_view name : words.units) (unit += name) += '|';
   unit.back() = ')';
   Json name = text("two words with a slash between them, as in trainer/step");
   name["pattern"] = "^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$";
   Json anchor = text("constant text of every such line and of no other");
-  anchor["minLength"] = shortest_anchor;
+  anchor["minLength"] = words.shortest_anchor;
   Json size = text("what the letters spell: MiB is 2^20 bytes, MB is 10^6 bytes; \"1000 KiB\" is possible");
   size["pattern"] = unit + '$';
   const Json format{
