@@ -433,7 +433,7 @@ void set_positions(Trend& trend, const FittedSeries& fitted, const Fit& fit) {
 double confidence_in(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   const double gap = verdict.growing ? std::abs(verdict.gap) : limits::good_evidence * 2;
   double confidence = limits::max_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
-  confidence *= std::min(1.0, static_cast<double>(fitted.samples.points.size()) / 8);
+  confidence *= std::min(1.0, static_cast<double>(fitted.samples.points.size()) / limits::enough_values);
   if (fitted.series.kind == SeriesKind::sampled_gauge) confidence *= limits::sampled_gauge;
   if (fitted.maximum) confidence *= limits::running_maximum;
   if (verdict.leak && measure_rise(*verdict.chosen, fitted).value < 5 * fitted.points.quantum)

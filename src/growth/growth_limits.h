@@ -117,6 +117,7 @@ inline constexpr double undecided = 0.5;        // two laws describe the series 
 inline constexpr double aliased = 0.5;          // the log interval is close to a multiple of the period
 
 // Growth without a failure
+inline constexpr int enough_values = 8;  // fewer reduce the confidence in proportion: a load has as many
 inline constexpr double risk_confidence =
     0.4;  // a clear ramp of six sampled values reaches 0.43; five values may be a model that is still loading
 

@@ -357,7 +357,8 @@ class Assembler {
                t.release,
                t.moves,
                t.equal_rises,
-               t.leak && t.confidence < growth_limits::risk_confidence && !analysis_.primary,
+               t.leak && s.n < growth_limits::enough_values && t.confidence < growth_limits::risk_confidence &&
+                   !analysis_.primary,
                {},
                {},
                {}};
