@@ -295,6 +295,7 @@ bool runs_jax_operations(std::string_view code) {
   }
   return any;
 }
+
 /// In a function that takes gradients, JAX keeps what the backward pass needs.
 bool takes_gradients(const Frame& f) {
   for (const std::string_view word : {"grad", "vjp", "jvp", "linearize", "backward"})

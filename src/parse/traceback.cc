@@ -279,6 +279,14 @@ bool is_of_launcher(const std::vector<Frame>& frames) {
   });
 }
 
+/// "Worker failed with error 'CUDA out of memory…'": the process that waits for a worker quotes the worker's error
+/// below its own traceback, which says nothing of the failure.
+bool quotes_worker(std::string_view message) {
+  static constexpr std::string_view words = "failed with error ";
+  const std::size_t quote = message.find(words);
+  return quote != message.npos && message.substr(quote + words.size()).find_first_of("'\"") == 0;
+}
+
 }  // namespace
 
 std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from) {
@@ -321,7 +329,7 @@ std::vector<Frame> read_traceback(const Cursor& cursor) {
     if (is_paused(cursor)) std::reverse(siblings.begin(), siblings.end());
     std::move(siblings.begin(), siblings.end(), std::back_inserter(frames));
   }
-  if (is_of_launcher(frames)) frames.clear();
+  if (is_of_launcher(frames) || quotes_worker(cursor.line().body())) frames.clear();
   if (!frames.empty() && std::all_of(frames.begin(), frames.end(), [](const Frame& f) { return f.library; })) {
     std::vector<Frame> callers = frames_of_handler(cursor);
     frames.insert(frames.begin(), std::make_move_iterator(callers.begin()), std::make_move_iterator(callers.end()));

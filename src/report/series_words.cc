@@ -156,7 +156,9 @@ std::string headroom_words(const Report& report) {
 
 std::string trend_words(const ReportSeries& of) {
   if (is_growth(of.trend)) return growth_words(of) + (of.trend.release.empty() ? "" : "; " + of.trend.release);
-  if (of.trend.unsure) return fmt::format("rose; {} values do not tell growth from loading", of.n);
+  if (of.trend.unsure)
+    return fmt::format("{}; {} values do not tell growth from loading", measures_free_memory(of) ? "fell" : "rose",
+                       of.n);
   return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 

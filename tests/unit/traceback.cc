@@ -67,6 +67,15 @@ TEST_CASE("markers under the code are not part of the code", "[traceback]") {
         "a.py:4 f | y = model(x) + model(z)\nb.py:5 forward | return self.layer(\n");
 }
 
+TEST_CASE("the traceback of a process that quotes a worker's error is not the worker's", "[traceback]") {
+  const std::string waiting =
+      "Traceback (most recent call last):\n"
+      "  File \"/app/pool.py\", line 48, in wait\n"
+      "    raise RuntimeError(\n";
+  CHECK(frames_at(waiting + "RuntimeError: Worker failed with error 'CUDA out of memory.'\n", "Worker").empty());
+  CHECK(frames_at(waiting + "RuntimeError: it failed with error code 12\n", "code 12").size() == 1);
+}
+
 TEST_CASE("frames without printed code", "[traceback]") {
   const std::string text =
       "Traceback (most recent call last):\n"
