@@ -17,17 +17,18 @@ constexpr double restart_share = 0.7;
 void series_advice(const ScanResult& scan, Analysis& analysis) {
   if (!analysis.main_series) return;
   const Series& s = scan.series[*analysis.main_series];
-  const Trend& t = analysis.trends[*analysis.main_series];
+  const bool leaks = analysis.trends.leaks(*analysis.main_series);
   const std::vector<Evidence> last{s.last_evidence};
   if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
-    analysis.facts.set("advice.static", Value{Number{t.leak ? s.first_value : s.last_value, 0}}, last);
+    analysis.facts.set("advice.static", Value{Number{leaks ? s.first_value : s.last_value, 0}}, last);
+  if (!leaks || !s.has_steps || s.counts_epochs) return;
+  const Trend& t = analysis.trends[*analysis.main_series];
   // The step at which the memory was full: that of the failure, else the earliest one in the forecast.
   const std::optional<i64> failure_step = analysis.primary ? scan.incidents[*analysis.primary].when.step : std::nullopt;
-  if (t.leak && s.has_steps && !s.counts_epochs && (failure_step || t.forecast)) {
-    const double full = failure_step ? static_cast<double>(*failure_step) : t.forecast->step_low;
-    const double every = std::floor(restart_share * (full - t.working.first_step));
-    if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
-  }
+  if (!failure_step && !t.forecast) return;
+  const double full = failure_step ? static_cast<double>(*failure_step) : t.forecast->step_low;
+  const double every = std::floor(restart_share * (full - t.working.first_step));
+  if (every >= 1) analysis.facts.set("advice.restart_every", Value{Number{every, 0}}, last);
 }
 
 /// Notes the memory that training this model needs at least, next to the tensors at the failure. Some states may not

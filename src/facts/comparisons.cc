@@ -37,7 +37,7 @@ void set_gap_facts(const ScanResult& scan, const Trends& trends, const Incident*
       const double moved = std::abs(alloc.last_value - alloc.first_value);
       const double whole = capacity ? static_cast<double>(*capacity) : res.max_value;
       const bool grows = now - before >= gap_growth_share * whole &&
-                         res.last_value - res.first_value >= gap_over_allocated * moved && !trends[a].leak;
+                         res.last_value - res.first_value >= gap_over_allocated * moved && !trends.leaks(a);
       facts.set("trend.gap", Value{Number{std::max(0.0, now), 0}}, {alloc.last_evidence, res.last_evidence});
       facts.set("trend.gap_grows", Value{grows}, {res.first_evidence, res.last_evidence});
       if (grows) return;
@@ -66,8 +66,8 @@ void set_outside_fact(const ScanResult& scan, const Incident* incident, Analysis
           !belongs(process, incident) || !exceeds_counter(device, process))
         continue;
       if (process.origin.device && device.origin.device && process.origin.device != device.origin.device) continue;
-      if (analysis.trends[p].leak) return;  // the growth is inside the allocator
-      analysis.facts.set("trend.external_grows", Value{analysis.trends[d].leak},
+      if (analysis.trends.leaks(p)) return;  // the growth is inside the allocator
+      analysis.facts.set("trend.external_grows", Value{analysis.trends.leaks(d)},
                          {device.first_evidence, device.last_evidence, process.last_evidence});
     }
   }
@@ -89,7 +89,7 @@ void set_rank_facts(const ScanResult& scan, Analysis& analysis) {
     const Series& s = scan.series[i];
     if (!is_comparable(s, main) || !s.origin.rank || s.n < min_points) continue;
     peaks.push_back(s.max_value);
-    if (analysis.trends[i].leak) growing.push_back(i);
+    if (analysis.trends.leaks(i)) growing.push_back(i);
     if (!fullest || s.max_value > scan.series[*fullest].max_value) fullest = i;
   }
   if (peaks.size() < 2) return;

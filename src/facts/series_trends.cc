@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "growth/growth_limits.h"
 
 namespace oomdoctor {
 
@@ -22,6 +23,17 @@ const Trend& Trends::operator[](std::size_t index) const {
     entry.trend = std::move(trend);
   }
   return *entry.trend;
+}
+
+bool Trends::leaks(std::size_t index) const {
+  const TrendInputs& from = entries_->at(index).inputs;
+  return from.has_trend && may_leak(*from.series, from.options) && (*this)[index].leak;
+}
+
+bool Trends::is_level(std::size_t index) const {
+  const TrendInputs& from = entries_->at(index).inputs;
+  return from.has_trend && from.series->n >= static_cast<i64>(growth_limits::enough_values) &&
+         !may_leak(*from.series, from.options);
 }
 
 bool Trends::is_computed(std::size_t index) const {

@@ -33,6 +33,11 @@ class Trends {
   /// exist.
   const Trend& operator[](std::size_t index) const;
 
+  /// The same as (*this)[index].leak, without its fits where the range of the values excludes growth.
+  bool leaks(std::size_t index) const;
+  /// True for enough values in so small a range that there is nothing to say about growth. It needs no fit.
+  bool is_level(std::size_t index) const;
+
   bool is_computed(std::size_t index) const;
 
   /// Computes all trends on up to `jobs` threads. Worth it if most of them will be read.

@@ -48,7 +48,7 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const Runs& runs,
     const bool enough_a = sa.n >= 4, enough_b = sb.n >= 4;
     if (enough_a != enough_b) return enough_a;
     // Prefer growth within one metric. Then prefer the better metric, then the longer series, then the larger process.
-    if (sa.metric == sb.metric && trends[a].leak != trends[b].leak) return trends[a].leak;
+    if (sa.metric == sb.metric && trends.leaks(a) != trends.leaks(b)) return trends.leaks(a);
     if (metric_rank(sa.metric) != metric_rank(sb.metric)) return metric_rank(sa.metric) < metric_rank(sb.metric);
     if (sa.n != sb.n || !is_process_series(sa) || !is_process_series(sb)) return sa.n > sb.n;
     return sa.max_value > sb.max_value;
@@ -104,8 +104,9 @@ std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Run
     const Series& s = scan.series[i];
     if (s.kind == SeriesKind::running_maximum || !runs.follows(s)) return false;
     if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
+    if (!trends.leaks(i)) return false;
     const Trend& t = trends[i];
-    if (!t.leak || t.confidence < growth_limits::risk_confidence) return false;
+    if (t.confidence < growth_limits::risk_confidence) return false;
     if (!t.forecast) return s.n >= min_unplaced;
     return t.forecast->step_low - s.last_x <= risk_windows * working_length(t);
   };
@@ -326,7 +327,7 @@ void set_growth_facts(const ScanResult& scan, const Incident* incident, Analysis
     const bool host = s.metric == Metric::host_rss || s.metric == Metric::host_used;
     if (host && !facts.is_true("host.grows") && analysis.trends[i].shape != Shape::too_short)
       facts.set("host.grows", Value{analysis.trends[i].leak}, {s.first_evidence, s.last_evidence});
-    if (evaluates && is_device_metric(s.metric) && analysis.trends[i].leak)
+    if (evaluates && is_device_metric(s.metric) && analysis.trends.leaks(i))
       facts.set("trend.in_evaluation", Value{true}, {s.first_evidence, s.last_evidence});
   }
 }
@@ -357,8 +358,7 @@ void emit_other_growth(const ScanResult& scan, Analysis& analysis) {
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
     if (analysis.runs.follows(s) || s.kind == SeriesKind::running_maximum || s.n < min_points) continue;
-    const Trend& t = analysis.trends[i];
-    if (!t.leak || t.confidence < growth_limits::risk_confidence) continue;
+    if (!analysis.trends.leaks(i) || analysis.trends[i].confidence < growth_limits::risk_confidence) continue;
     analysis.notes.push_back({Severity::warning,
                               fmt::format("in another run of this log, {} rose from {} to {} and did not level off",
                                           to_string(s.metric), bytes_text(whole_number(s.first_value), s.quantum),
@@ -397,7 +397,9 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   analysis.main_series = steep     ? steep
                          : at_risk ? at_risk
                                    : choose_main(scan, analysis.runs, analysis.trends, incident);
-  if (analysis.main_series) {
+  // Without a failure, only a report of all series says that the main one is level.
+  if (analysis.main_series &&
+      (incident != nullptr || options.all_trends || !analysis.trends.is_level(*analysis.main_series))) {
     const Series& main = scan.series[*analysis.main_series];
     const auto own = find_capacity(scan, main);
     set_main_facts(main, analysis.trends[*analysis.main_series], incident,

@@ -516,6 +516,15 @@ std::vector<Stage> join_stages(const std::vector<FittedSeries>& earlier, const F
 
 }  // namespace
 
+// The bound of min_relevant_growth() from below, against a bound of measure_rise() from above: no law rises by more
+// than a few times the range of the values that it is fitted to. Ranges and levels of single runs lie within those of
+// all.
+bool may_leak(const Series& series, const GrowthOptions& options) {
+  double relevant = limits::level_share * std::abs(series.min_value);
+  if (options.capacity) relevant = std::min(relevant, limits::capacity_share * *options.capacity);
+  return limits::rise_over_range * (series.max_value - series.min_value) >= relevant;
+}
+
 Trend analyse_growth(const Series& series, const GrowthOptions& options) {
   Trend trend;
   FittedSeries fitted = fit_series(series, options);

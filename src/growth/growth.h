@@ -78,4 +78,8 @@ struct GrowthOptions {
 /// `why`.
 Trend analyse_growth(const Series& series, const GrowthOptions& options = {});
 
+/// False if all values lie so close together that no growth among them can be relevant: analyse_growth(…).leak is then
+/// false. It needs no fit, so it costs next to nothing.
+bool may_leak(const Series& series, const GrowthOptions& options = {});
+
 }  // namespace oomdoctor

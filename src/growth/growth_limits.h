@@ -30,8 +30,10 @@ inline constexpr double print_steps = 2;        // growth below two print steps 
 inline constexpr double capacity_share = 0.01;  // growth under 1 % of the GPU over the whole log causes no failure
 inline constexpr double level_share = 0.005;    // of the memory in use: movement below half a per cent is not visible;
                                                 // also the least relevant growth for a GPU of unknown size
-inline constexpr double sigmas = 3;             // relevant growth in standard deviations of one value …
-inline constexpr double sigmas_at = 12;  // … with up to this many independent values; with more, of their means
+inline constexpr double rise_over_range = 4;  // of a fitted law, at most: a parabola through values of one range rises
+                                              // by up to three of them
+inline constexpr double sigmas = 3;           // relevant growth in standard deviations of one value …
+inline constexpr double sigmas_at = 12;       // … with up to this many independent values; with more, of their means
 
 // Coarse print steps
 inline constexpr double coarse_range =

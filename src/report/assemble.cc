@@ -39,7 +39,8 @@ class Assembler {
     for (std::size_t i = 0; i < scan_.incidents.size(); ++i) r.incidents.push_back(incident(i));
     r.more_incidents = scan_.more_incidents;
     r.verdict = decide_verdict(analysis_, diagnosis_);
-    if (all_series || headline_may_name_series(r.verdict.outcome)) add_series(r);
+    if (all_series || headline_may_name_series(r.verdict.outcome))
+      add_series(r, all_series || analysis_.facts.is_true("run.at_risk"));
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
     for (const MemorySnapshot& snapshot : scan_.snapshots) {
       ReportSnapshot& one = r.snapshots.emplace_back(snapshot.report);
@@ -60,7 +61,7 @@ class Assembler {
       for (const Note& n : *notes)
         r.notes.push_back({std::string(to_string(n.severity)), n.text,
                            n.at ? std::optional(location(*n.at)) : std::nullopt, n.brief, n.code});
-    if (primary() == nullptr && !r.series.empty()) add_nearly_full(r);
+    if (primary() == nullptr && all_series) add_nearly_full(r);
     if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
     if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);
     r.verdict.headline = headline(scan_, analysis_, r);
@@ -270,11 +271,12 @@ class Assembler {
   /// Whether it is a memory series with values.
   static bool is_reported(const Series& s) { return s.metric != Metric::input_length && s.followed(); }
 
-  void add_series(Report& r) const {
+  /// Level series are left out on request: the headline of a run without growth names none.
+  void add_series(Report& r, bool with_level_ones) const {
     for (std::size_t i = 0; i < scan_.series.size(); ++i) {
       if (scan_.series[i].metric == Metric::input_length)
         r.input_lengths.push_back(series(i));
-      else if (is_reported(scan_.series[i]))
+      else if (is_reported(scan_.series[i]) && (with_level_ones || !analysis_.trends.is_level(i)))
         r.series.push_back(series(i));
       else
         ++r.more_series;
@@ -386,7 +388,7 @@ class Assembler {
     r.first_value = s.first_value;
     r.last_value = s.last_value;
     r.max_value = s.max_value;
-    r.leak = analysis_.trends[*row.series].leak;
+    r.leak = analysis_.trends.leaks(*row.series);
     r.location = location(s.last_evidence);
     return r;
   }

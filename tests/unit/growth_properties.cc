@@ -186,3 +186,28 @@ TEST_CASE("the order of the noise changes neither the verdict nor, much, the slo
   CHECK(found >= trials - 2);
   CHECK(alarms == 0);
 }
+
+TEST_CASE("values without room for relevant growth are told without a fit") {
+  // Every law at every height: where the bound excludes growth, the fits find none. The bound is not far off either.
+  std::size_t excluded = 0, leaks = 0;
+  for (std::vector<double> values : courses()) {
+    const double base = values.front();
+    for (const bool with_peak : {false, true})
+      for (double height = 2; height > 1e-4; height *= 0.7)
+        for (const std::optional<double> capacity : {std::optional<double>(), std::optional(80 * GB)}) {
+          std::vector<double> flattened;
+          for (const double value : values) flattened.push_back(base + height * (value - base));
+          if (with_peak) flattened.back() += height * 8;
+          GrowthOptions options;
+          options.capacity = capacity;
+          const Series series = series_of(flattened, 1e3);
+          const bool leak = analyse_growth(series, options).leak;
+          INFO("height " << height << ", peak " << with_peak << ", capacity " << capacity.value_or(0));
+          if (leak) CHECK(may_leak(series, options));
+          if (!may_leak(series, options)) ++excluded;
+          if (leak) ++leaks;
+        }
+  }
+  CHECK(excluded > 100);
+  CHECK(leaks > 100);
+}
