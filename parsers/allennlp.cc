@@ -2,9 +2,9 @@
 //
 // Both are peaks in bytes: torch's peak, reset at each read, and ru_maxrss times 1024. The log prints them with a
 // letter for 2^10 to 2^30. The table divides them by 2^20. AllenNLP 2.x prints the table through its console logger.
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::allennlp {
 namespace {

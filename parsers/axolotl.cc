@@ -3,9 +3,9 @@
 //
 // The first number is the allocated memory. Allocated plus "cache" is the reserved memory. "misc" is further memory in
 // use on the GPU. The unit is 2^30 bytes although axolotl prints "GB".
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::axolotl {
 namespace {

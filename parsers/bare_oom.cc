@@ -2,7 +2,7 @@
 // numbers.
 //
 // The full message may be nearby. Then that message is the report, and these words only repeat a part of it.
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::bare_oom {
 /// accepts: true if the line has no message beside the class.

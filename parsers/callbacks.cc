@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::callbacks {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/ascii.h"
 #include "base/bytes.h"
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::checkpoint_files {
 namespace {

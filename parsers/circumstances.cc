@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/literal.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/literal.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::circumstances {
 

@@ -4,8 +4,8 @@
 // None of these is a separate failure. They show that the cause is in another process, and torchrun's "Root Cause"
 // names that process.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::collateral {
 

@@ -2,8 +2,8 @@
 //
 // Since 2023 the values are divided by 10^9. Older versions print bytes. Their "allocated" and "active" are cumulative
 // sums that exceed any GPU, so they are not read. Their "reserved" is the current value and is read.
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::composer {
 namespace {

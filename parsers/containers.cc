@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/parser.h"
-#include "parse/recorded_rows.h"
-#include "parse/sizes.h"
+#include "read/parser.h"
+#include "read/recorded_rows.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::containers {
 namespace {

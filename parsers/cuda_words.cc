@@ -2,8 +2,8 @@
 //
 // If a report with numbers is nearby, that report covers the failure.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::cuda_words {
 

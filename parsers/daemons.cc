@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::daemons {
 namespace {

@@ -2,8 +2,8 @@
 //
 // Other workers repeat the tasks of the restarted worker. The work is lost only if a task killed too many workers: Dask
 // then raises "KilledWorker".
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::dask {
 namespace {

@@ -3,9 +3,9 @@
 // PyTorch's signal handler (torch/csrc/DataLoader.cpp) names the signal. "Killed" means host memory. "Bus error" means
 // that /dev/shm had no free page. Tensors travel in files /dev/shm/torch_PID_…; NCCL keeps its queues in
 // /dev/shm/nccl-…. Workers that "exited unexpectedly" have vanished, perhaps for memory; another signal is no evidence.
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::dataloader {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::deepspeed {
 namespace {

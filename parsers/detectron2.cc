@@ -2,7 +2,7 @@
 // units of 2^20 bytes.
 #include <charconv>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::detectron2 {
 namespace {

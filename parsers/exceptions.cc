@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::exceptions {
 namespace {

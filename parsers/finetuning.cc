@@ -1,6 +1,6 @@
 // litgpt's last line, and Unsloth's line before the training. litgpt's "GB" is 10^9 bytes, Unsloth's 2^30.
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::finetuning {
 namespace {

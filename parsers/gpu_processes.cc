@@ -1,8 +1,8 @@
 // A watcher's line about one GPU: the memory in use of the total, then each process with its pid, its name and its MiB.
 // A process is a series of its own under its pid and name, so that a failure can name its neighbours.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
+#include "read/context.h"
+#include "read/device_export.h"
 
 namespace oomdoctor::parsers::gpu_processes {
 namespace {

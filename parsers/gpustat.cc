@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
+#include "read/context.h"
+#include "read/device_export.h"
 #include "text/lines.h"
 
 namespace oomdoctor::parsers::gpustat {

@@ -4,8 +4,8 @@
 // with escaped line ends. CatBoost counts units of 2^20 bytes of its own pool, which takes nearly all GPU memory at the
 // start.
 #include "base/ascii.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::gradient_boosting {
 namespace {

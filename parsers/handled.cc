@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::handled {
 namespace {

@@ -6,8 +6,8 @@
 // The text after "java.lang.OutOfMemoryError: " names the pool. Two texts are not memory failures and are not read:
 // "unable to create native thread" is a limit on threads, and "Requested array size exceeds VM limit" is an array that
 // no heap can contain. V8's "MB" is 2^20 bytes.
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::heaps {
 namespace {

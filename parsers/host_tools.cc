@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/recorded_rows.h"
-#include "parse/sizes.h"
-#include "parse/table_cells.h"
-#include "parse/table_rows.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/recorded_rows.h"
+#include "read/sizes.h"
+#include "read/table_cells.h"
+#include "read/table_rows.h"
 #include "text/lines.h"
 
 namespace oomdoctor::parsers::host_tools {

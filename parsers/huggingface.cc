@@ -7,10 +7,10 @@
 #include <array>
 #include <string>
 
-#include "parse/context.h"
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::huggingface {
 namespace {

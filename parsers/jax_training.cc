@@ -3,9 +3,9 @@
 // A heading above the rows names the point: a step or another phase. The heading may lack the logger's prefix even if
 // the rows have one.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::jax_training {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::kernel {
 namespace {

@@ -5,9 +5,9 @@
 // memory, not a limit, because no limit was reached. An eviction for disk space is not a memory failure. "docker
 // inspect" also works without Kubernetes.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::kubernetes {
 namespace {

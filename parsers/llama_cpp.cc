@@ -3,9 +3,9 @@
 // ggml first logs the backend's call ("cudaMalloc failed", with size and device) and then the buffer in whole bytes.
 // oomdoctor joins the two later. "MiB" and "MB" are both 2^20 bytes. Metal's number is the host memory that the GPU may
 // wire down. A refusal is final only if the program does not retry with a smaller buffer.
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::llama_cpp {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::macos_memory {
 namespace {

@@ -6,9 +6,9 @@
 // multicast buffers (NVLS) are another resource. Xid numbers: https://docs.nvidia.com/deploy/xid-errors.
 #include <array>
 
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::masked {
 namespace {

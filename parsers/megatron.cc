@@ -2,9 +2,9 @@
 //
 // The reports print counters of the allocator, divided by 2^20 and labelled MB. The maxima are never reset.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::megatron {
 

@@ -3,10 +3,10 @@
 //
 // Also memory_stats(), a dict of the same counters in bytes, and mem_get_info(), the driver's (free, total) of the
 // whole GPU.
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::memory_summary {
 namespace {

@@ -1,7 +1,7 @@
 // The OpenMMLab family: batches of an evaluation, and saved checkpoints.
 #include <charconv>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::mmlab {
 namespace {

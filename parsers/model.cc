@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::model {
 namespace {

@@ -1,8 +1,8 @@
 // The file of `mprof run`: the resident memory of a command in MiB of 2^20 bytes, with --multiprocess also that of each
 // of its child processes, and the time.
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::mprof {
 namespace {

@@ -1,8 +1,8 @@
 // Notebooks whose kernel or session ended. A service that names RAM as the reason is believed. Other messages only say
 // that the kernel is gone: often host RAM, but nothing proves it.
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::notebooks {
 

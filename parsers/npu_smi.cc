@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
+#include "read/context.h"
+#include "read/device_export.h"
 
 namespace oomdoctor::parsers::npu_smi {
 namespace {

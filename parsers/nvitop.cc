@@ -3,10 +3,10 @@
 //
 // Only the mean is read. The minimum and maximum of the same interval are printed next to it. The physical GPU index
 // follows "gpu:"; the index after "cuda:" counts only the GPUs that the process sees.
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/line_format.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::nvitop {
 namespace {

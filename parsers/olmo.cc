@@ -1,6 +1,6 @@
 // OLMo and OLMo-core: the heading of a block of values, "[step=1/739328]".
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::olmo {
 

@@ -2,8 +2,8 @@
 //
 // An error code for memory is a failure report. "Out of resources" is masked: a full GPU causes it, but other problems
 // do so too. The maximum size of one allocation is not a capacity, so it is not read.
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::opencl {
 namespace {

@@ -1,7 +1,7 @@
 // Ends of a job that resemble an out-of-memory failure in their words or exit codes, but are something else: limits on
 // threads and time, and full disks and quotas.
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::other_ends {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::other_gpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
+#include "read/context.h"
+#include "read/device_export.h"
 
 namespace oomdoctor::parsers::other_monitors {
 namespace {

@@ -5,9 +5,9 @@
 // Consoles wrap the long lines inside numbers.
 #include <array>
 
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::paddle {
 namespace {

@@ -4,11 +4,11 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/table_rows.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/table_rows.h"
 
 namespace oomdoctor::parsers::powershell {
 namespace {

@@ -1,4 +1,4 @@
-// Memory that users print themselves, in any form that parse/freeform.h can read.
+// Memory that users print themselves, in any form that read/freeform.h can read.
 //
 // These patterns are fallbacks: they apply only if no known format took the line. Units such as GB do not show whether
 // they mean 10^9 or 2^30. Such series are marked, and the GPU's capacity decides later.
@@ -9,10 +9,10 @@
 
 #include "base/ascii.h"
 #include "model/series.h"
-#include "parse/context.h"
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::prints {
 namespace {

@@ -8,10 +8,10 @@
 #include <csignal>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::process_exit {
 namespace {

@@ -4,11 +4,11 @@
 // MemAvailable is the memory that programs can still get. MemFree and Cached do not measure that, so they are not read.
 // If a script prints the whole status file, "Pid:" is 16 lines above VmRSS.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::procfs {
 namespace {

@@ -4,9 +4,9 @@
 // ("Evaluating: batch 3/40 | allocated 9.1 GiB"), and the memory on it must be read too. A bar may count anything
 // ("1.16batch/s"). Its blocks or the usual unit of loops identify it.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/freeform.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/freeform.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::progress {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/line_format.h"
-#include "parse/prometheus_labels.h"
-#include "parse/table_columns.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
+#include "read/prometheus_labels.h"
+#include "read/table_columns.h"
 
 namespace oomdoctor::parsers::prometheus {
 namespace {

@@ -11,12 +11,12 @@
 // In the worker table the unit is a letter, a power of 2^10. rss counts shared pages in every process; pss divides them
 // among the processes.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/recorded_rows.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/recorded_rows.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::python_memory {
 namespace {

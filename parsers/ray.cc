@@ -4,9 +4,9 @@
 // the node. The threshold is a share of the node's total. All "GB" are GiB. The job may continue, because Ray retries a
 // task.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::ray {
 namespace {

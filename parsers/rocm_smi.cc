@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
-#include "parse/recorded_rows.h"
+#include "read/context.h"
+#include "read/device_export.h"
+#include "read/recorded_rows.h"
 
 namespace oomdoctor::parsers::rocm_smi {
 namespace {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/recorded_rows.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/recorded_rows.h"
 
 namespace oomdoctor::parsers::run {
 namespace {

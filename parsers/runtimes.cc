@@ -2,9 +2,9 @@
 // the Ascend driver, vLLM's warm-up.
 //
 // These forms are not in other_gpu. All numbers are bytes.
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::runtimes {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/table_columns.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/table_columns.h"
 
 namespace oomdoctor::parsers::scalars {
 namespace {

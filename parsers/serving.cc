@@ -3,8 +3,8 @@
 // vLLM, SGLang, text-generation-inference and ollama compute the plan before they allocate. So their messages contain
 // both the request and the available memory. vLLM's "GiB" and SGLang's "GB" are both 2^30 bytes.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::serving {
 namespace {

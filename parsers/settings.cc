@@ -1,5 +1,5 @@
 // A setting that is an object of a configuration, as in DeepSpeed's "bf16": {"enabled": true}.
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::settings {
 

@@ -4,8 +4,8 @@
 // and the total of the whole machine, also in units of 2^30 bytes.
 #include <algorithm>
 
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::slowfast {
 namespace {

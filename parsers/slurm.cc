@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
-#include "parse/table_cells.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
+#include "read/table_cells.h"
 
 namespace oomdoctor::parsers::slurm {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <string>
 
-#include "parse/table.h"
-#include "parse/table_columns.h"
-#include "parse/table_inference.h"
-#include "parse/table_rows.h"
+#include "read/table.h"
+#include "read/table_columns.h"
+#include "read/table_inference.h"
+#include "read/table_rows.h"
 
 namespace oomdoctor::parsers::smi {
 

@@ -6,8 +6,8 @@
 // GPU, whose row includes the instance's memory. The only time is the date above the table. Many tables in one file
 // form one series per GPU, and one per process.
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
+#include "read/context.h"
+#include "read/device_export.h"
 
 namespace oomdoctor::parsers::smi_table {
 namespace {

@@ -1,8 +1,8 @@
 // RETURNN. It resets its maximum each epoch, counts the steps inside an epoch, and does not print the number of steps
 // per epoch.
-#include "parse/context.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::speech_vision {
 

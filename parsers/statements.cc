@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/lexicon.h"
-#include "parse/parser.h"
-#include "parse/statement.h"
+#include "read/context.h"
+#include "read/lexicon.h"
+#include "read/parser.h"
+#include "read/statement.h"
 
 namespace oomdoctor::parsers::statements {
 namespace {

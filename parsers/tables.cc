@@ -1,7 +1,7 @@
 // Tables of memory over time that programs, trackers and dashboards write. The columns say what they hold; see
-// parse/table_columns.h.
-#include "parse/table.h"
-#include "parse/table_rows.h"
+// read/table_columns.h.
+#include "read/table.h"
+#include "read/table_rows.h"
 
 namespace oomdoctor::parsers::tables {
 

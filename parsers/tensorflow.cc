@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/freeform.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/freeform.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::tensorflow {
 namespace {

@@ -4,10 +4,10 @@
 // of its own managed allocation both are its own. The signed differences repeat the same values, so they are not read.
 // A tactic that is skipped for lack of memory is not a failure, although the allocator logs an error: the builder uses
 // another tactic.
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::tensorrt {
 namespace {

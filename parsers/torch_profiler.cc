@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::torch_profiler {
 namespace {

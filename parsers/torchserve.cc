@@ -2,9 +2,9 @@
 //
 // Host numbers come from psutil and are divided by 2^20; GPU numbers come from nvidia-smi. "Megabytes" is 2^20 bytes in
 // both. Each line contains its own timestamp.
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::torchserve {
 

@@ -1,5 +1,5 @@
 // torchtitan prints the GPU's capacity at the start.
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::torchtitan {
 

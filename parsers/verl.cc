@@ -2,8 +2,8 @@
 // 2^30 bytes. Each phase is a separate series, because memory rises and falls between phases by design.
 #include <algorithm>
 
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::verl {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
 
 namespace oomdoctor::parsers::wandb {
 namespace {

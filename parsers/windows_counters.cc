@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/parser.h"
-#include "parse/table_cells.h"
-#include "parse/table_columns.h"
-#include "parse/table_rows.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/parser.h"
+#include "read/table_cells.h"
+#include "read/table_columns.h"
+#include "read/table_rows.h"
 
 namespace oomdoctor::parsers::windows_counters {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/device_export.h"
+#include "read/context.h"
+#include "read/device_export.h"
 
 namespace oomdoctor::parsers::xpu_smi {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/format_registry.h"
+#include "scan/format_registry.h"
 
 namespace oomdoctor::testing {
 

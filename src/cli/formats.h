@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "parse/parser.h"
+#include "formats/format_list.h"
 #include "render/layout.h"
 
 namespace oomdoctor::cli {

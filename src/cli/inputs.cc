@@ -22,7 +22,7 @@
 #include "cli/input_scope.h"
 #include "cli/log_folder.h"
 #include "evidence/evidence_reader.h"
-#include "parse/user_formats.h"
+#include "formats/user_formats.h"
 #include "text/members.h"
 #include "text/source.h"
 

@@ -6,8 +6,8 @@
 
 #include "cli/options.h"
 #include "facts/facts.h"
+#include "formats/format_list.h"
 #include "judge/rule_pack.h"
-#include "parse/parser.h"
 
 namespace oomdoctor::cli {
 

@@ -21,8 +21,8 @@
 #include "base/edit_distance.h"
 #include "cmake/generated_source.h"
 #include "facts/facts.h"
+#include "formats/format_table.h"
 #include "model/program.h"
-#include "parse/format_table.h"
 
 namespace oomdoctor {
 namespace {
@@ -295,10 +295,10 @@ std::string make_source(const Families& families) {
          "#include <array>\n"
          "#include <iterator>\n"
          "#include <span>\n\n"
-         "#include \"parse/freeform.h\"\n"
-         "#include \"parse/oom_template.h\"\n"
-         "#include \"parse/recorded_rows.h\"\n"
-         "#include \"parse/setting_format.h\"\n\n"
+         "#include \"read/freeform.h\"\n"
+         "#include \"read/oom_template.h\"\n"
+         "#include \"read/recorded_rows.h\"\n"
+         "#include \"read/setting_format.h\"\n\n"
          "namespace oomdoctor {\n"
          "namespace parsers {\n\n" +
          all.functions + "\nnamespace {\n\n" + all.arrays + "\nconstexpr Parser all[] = {\n" + all.parser +

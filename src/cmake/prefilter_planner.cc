@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "cmake/generated_source.h"
-#include "parse/anchors.h"
+#include "scan/anchors.h"
 #include "text/prefilter.h"
 #include "text/prefilter_plan.h"
 

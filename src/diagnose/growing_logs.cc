@@ -4,7 +4,7 @@
 
 #include "base/bytes.h"
 #include "diagnose/pipeline.h"
-#include "parse/result_merger.h"
+#include "fold/result_merger.h"
 #include "text/followed_file.h"
 #include "text/source.h"
 

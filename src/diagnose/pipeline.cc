@@ -6,11 +6,11 @@
 
 #include "base/parallel.h"
 #include "evidence/evidence_reader.h"
+#include "fold/path_tags.h"
+#include "fold/series_retention.h"
 #include "growth/samples.h"
 #include "judge/verdict.h"
 #include "oomdoctor/version.h"
-#include "parse/path_tags.h"
-#include "parse/series_retention.h"
 #include "report/assemble.h"
 #include "text/digest.h"
 #include "text/source.h"

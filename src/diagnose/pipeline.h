@@ -8,11 +8,11 @@
 
 #include "base/error.h"
 #include "facts/analysis.h"
+#include "fold/scanner.h"
+#include "formats/user_formats.h"
 #include "judge/rule_pack.h"
 #include "model/scan_result.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/scanner.h"
-#include "parse/user_formats.h"
 #include "text/members.h"
 
 namespace oomdoctor {

@@ -1,4 +1,4 @@
-#include "parse/current_line.h"
+#include "fold/current_line.h"
 
 namespace oomdoctor {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "model/evidence.h"
-#include "parse/line_ref.h"
-#include "parse/window.h"
+#include "read/line_ref.h"
+#include "read/window.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/declared_memory.h"
+#include "fold/declared_memory.h"
 
 namespace oomdoctor {
 namespace {

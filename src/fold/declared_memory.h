@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "parse/format_registry.h"
+#include "scan/format_registry.h"
 
 namespace oomdoctor {
 

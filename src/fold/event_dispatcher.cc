@@ -1,10 +1,10 @@
-#include "parse/event_dispatcher.h"
+#include "fold/event_dispatcher.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "parse/oom_template.h"
-#include "parse/setting_format.h"
+#include "read/oom_template.h"
+#include "read/setting_format.h"
 
 namespace oomdoctor {
 namespace {

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <tuple>
 
-#include "parse/blocks.h"
-#include "parse/declared_memory.h"
-#include "parse/result_builder.h"
+#include "fold/declared_memory.h"
+#include "fold/result_builder.h"
+#include "scan/blocks.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/incident_dedup.h"
+#include "fold/incident_dedup.h"
 
 namespace oomdoctor {
 namespace {

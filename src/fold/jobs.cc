@@ -1,6 +1,6 @@
 // One sign that two logs belong to different jobs outweighs missing knowledge. A name that makes them logs of one
 // program outweighs all signs. So the ranks of a job stay together, whatever they print.
-#include "parse/jobs.h"
+#include "fold/jobs.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "base/ascii.h"
-#include "parse/path_tags.h"
+#include "fold/path_tags.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "parse/path_tags.h"
+#include "fold/path_tags.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "parse/recovery.h"
+#include "fold/recovery.h"
 
 namespace oomdoctor {
 namespace {

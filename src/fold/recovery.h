@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "fold/current_line.h"
+#include "fold/run_tracker.h"
 #include "model/scan_result.h"
-#include "parse/current_line.h"
-#include "parse/run_tracker.h"
 
 namespace oomdoctor {
 

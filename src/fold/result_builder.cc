@@ -1,4 +1,4 @@
-#include "parse/result_builder.h"
+#include "fold/result_builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/incident_dedup.h"
-#include "parse/line_traits.h"
-#include "parse/statement.h"
-#include "parse/traceback.h"
+#include "fold/incident_dedup.h"
+#include "read/context.h"
+#include "read/line_traits.h"
+#include "read/statement.h"
+#include "read/traceback.h"
 
 namespace oomdoctor {
 namespace {

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
+#include "fold/current_line.h"
+#include "fold/recovery.h"
+#include "fold/run_tracker.h"
+#include "fold/series_tracker.h"
 #include "model/scan_result.h"
-#include "parse/current_line.h"
-#include "parse/parser.h"
-#include "parse/recovery.h"
-#include "parse/run_tracker.h"
-#include "parse/series_tracker.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

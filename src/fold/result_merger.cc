@@ -1,4 +1,4 @@
-#include "parse/result_merger.h"
+#include "fold/result_merger.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
-#include "parse/incident_dedup.h"
-#include "parse/path_tags.h"
-#include "parse/snapshot_merger.h"
+#include "fold/incident_dedup.h"
+#include "fold/path_tags.h"
+#include "fold/snapshot_merger.h"
 
 namespace oomdoctor {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "fold/series_retention.h"
 #include "model/scan_result.h"
-#include "parse/series_retention.h"
 
 namespace oomdoctor {
 

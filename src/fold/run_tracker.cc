@@ -1,4 +1,4 @@
-#include "parse/run_tracker.h"
+#include "fold/run_tracker.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "fold/current_line.h"
 #include "model/scan_result.h"
-#include "parse/current_line.h"
-#include "parse/format_registry.h"
+#include "scan/format_registry.h"
 
 namespace oomdoctor {
 

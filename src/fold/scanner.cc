@@ -1,4 +1,4 @@
-#include "parse/scanner.h"
+#include "fold/scanner.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/parallel.h"
-#include "parse/blocks.h"
-#include "parse/event_dispatcher.h"
-#include "parse/result_merger.h"
+#include "fold/event_dispatcher.h"
+#include "fold/result_merger.h"
+#include "scan/blocks.h"
 
 namespace oomdoctor {
 namespace {

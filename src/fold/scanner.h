@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/scan_result.h"
-#include "parse/parser.h"
+#include "read/parser.h"
 #include "text/prefilter_plan.h"
 #include "text/source.h"
 

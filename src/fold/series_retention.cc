@@ -1,4 +1,4 @@
-#include "parse/series_retention.h"
+#include "fold/series_retention.h"
 
 #include <algorithm>
 #include <limits>

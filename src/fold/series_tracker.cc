@@ -1,4 +1,4 @@
-#include "parse/series_tracker.h"
+#include "fold/series_tracker.h"
 
 #include <algorithm>
 #include <cmath>

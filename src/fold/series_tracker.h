@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "fold/current_line.h"
 #include "model/scan_result.h"
-#include "parse/current_line.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/snapshot_merger.h"
+#include "fold/snapshot_merger.h"
 
 #include <algorithm>
 #include <cmath>

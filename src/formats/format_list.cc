@@ -1,12 +1,11 @@
-// Describes parsers in words, for `list formats` and `explain`.
-#include "parse/parser.h"
+#include "formats/format_list.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "parse/line_format.h"
-#include "parse/scanner.h"
+#include "fold/scanner.h"
+#include "read/line_format.h"
 
 namespace oomdoctor {
 namespace {

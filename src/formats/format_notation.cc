@@ -1,11 +1,11 @@
-#include "parse/format_notation.h"
+#include "formats/format_notation.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "base/ascii.h"
 #include "base/edit_distance.h"
-#include "parse/line_format.h"
+#include "read/line_format.h"
 #include "text/pattern.h"
 
 namespace oomdoctor {

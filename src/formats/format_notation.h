@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 #include "text/toml_table.h"
 
 namespace oomdoctor {

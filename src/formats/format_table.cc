@@ -1,4 +1,4 @@
-#include "parse/format_table.h"
+#include "formats/format_table.h"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "fold/scanner.h"
+#include "formats/format_notation.h"
 #include "model/program.h"
 #include "model/remark_ids.h"
-#include "parse/format_notation.h"
-#include "parse/lexicon.h"
-#include "parse/line_format.h"
-#include "parse/scanner.h"
-#include "parse/sizes.h"
+#include "read/lexicon.h"
+#include "read/line_format.h"
+#include "read/sizes.h"
 
 namespace oomdoctor {
 namespace {
@@ -285,7 +285,7 @@ OomTemplate read_oom_template(TomlTable table, TextStore& texts) {
   as.remark = texts.keep(table.text("remark"));
   if (!as.remark.empty())
     find_row(table, "remark", as.remark, remark_specs, [](const RemarkSpec& spec) { return spec.id; });
-  table.finish("the keys of an oom are the members of OomTemplate in src/parse/oom_template.h");
+  table.finish("the keys of an oom are the members of OomTemplate in src/read/oom_template.h");
   return as;
 }
 
@@ -432,7 +432,7 @@ MessageFormat read_message(TomlTable& table, TextStore& texts) {
   message.accepts_parsed = read_function(table, "accepts_parsed");
   message.may_match = read_function(table, "may_match");
   table.has("expect");  // check_expectation() reads it
-  table.finish("the keys of a message are the members of Pattern in src/parse/parser.h");
+  table.finish("the keys of a message are the members of Pattern in src/read/parser.h");
   if (!pattern.remark.empty() + !message.emit.empty() + message.oom.has_value() != 1)
     table.fail(!pattern.remark.empty() ? "remark"
                : message.oom           ? "oom"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/oom_template.h"
-#include "parse/setting_format.h"
+#include "read/oom_template.h"
+#include "read/setting_format.h"
 #include "text/toml_table.h"
 
 namespace oomdoctor {
@@ -26,7 +26,7 @@ class TextStore {
 struct Program;
 
 /// A pattern whose functions are still names: those of functions in the family's .cc, or "oomdoctor::name" for one of
-/// parse/freeform.h. A name is empty if there is no such function.
+/// read/freeform.h. A name is empty if there is no such function.
 struct MessageFormat {
   Pattern pattern;
   std::vector<std::string> more_anchors;

@@ -1,10 +1,10 @@
-#include "parse/user_formats.h"
+#include "formats/user_formats.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/small_file.h"
-#include "parse/format_table.h"
+#include "formats/format_table.h"
 
 namespace oomdoctor {
 

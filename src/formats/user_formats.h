@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

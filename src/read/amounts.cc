@@ -1,6 +1,6 @@
 // A role is before its size ("tried to allocate 2 GiB", "free: 41.5 MB") or after it ("41.5 MB free"). A word before a
 // colon, an equals sign, a bracket or the next size labels the next size, not the one before it.
-#include "parse/amounts.h"
+#include "read/amounts.h"
 
 #include <algorithm>
 #include <array>

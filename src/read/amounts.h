@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "parse/lexicon.h"
-#include "parse/tokens.h"
+#include "read/lexicon.h"
+#include "read/tokens.h"
 
 namespace oomdoctor {
 

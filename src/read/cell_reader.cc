@@ -1,14 +1,14 @@
-#include "parse/cell_reader.h"
+#include "read/cell_reader.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/line_format.h"
-#include "parse/table_cells.h"
-#include "parse/tokens.h"
+#include "read/context.h"
+#include "read/line_format.h"
+#include "read/table_cells.h"
+#include "read/tokens.h"
 
 namespace oomdoctor {
 namespace {

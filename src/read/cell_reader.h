@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/table_columns.h"
+#include "read/table_columns.h"
 
 namespace oomdoctor {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "parse/window.h"
+#include "read/window.h"
 
 namespace oomdoctor {
 

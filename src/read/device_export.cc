@@ -1,4 +1,4 @@
-#include "parse/device_export.h"
+#include "read/device_export.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/line_format.h"
+#include "read/line_format.h"
 
 namespace oomdoctor {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/parser.h"
-#include "parse/table_cells.h"
+#include "read/parser.h"
+#include "read/table_cells.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/freeform.h"
+#include "read/freeform.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,10 @@
 #include <deque>
 
 #include "base/ascii.h"
-#include "parse/label.h"
-#include "parse/parser.h"
-#include "parse/tokens.h"
-#include "parse/translation.h"
+#include "read/label.h"
+#include "read/parser.h"
+#include "read/tokens.h"
+#include "read/translation.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "parse/label.h"
+#include "read/label.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/ascii.h"
-#include "parse/tokens.h"
+#include "read/tokens.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "parse/lexicon.h"
+#include "read/lexicon.h"
 
 #include <algorithm>
 #include <array>

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/tokens.h"
+#include "read/tokens.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/line_format.h"
+#include "read/line_format.h"
 
 #include <algorithm>
 #include <array>

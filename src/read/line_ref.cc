@@ -1,4 +1,4 @@
-#include "parse/line_ref.h"
+#include "read/line_ref.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "model/evidence.h"
-#include "parse/window.h"
+#include "read/window.h"
 
 namespace oomdoctor {
 

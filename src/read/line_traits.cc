@@ -1,4 +1,4 @@
-#include "parse/line_traits.h"
+#include "read/line_traits.h"
 
 #include <array>
 #include <set>
@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/ascii.h"
-#include "parse/context.h"
+#include "read/context.h"
 
 namespace oomdoctor {
 namespace {

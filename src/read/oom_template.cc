@@ -1,10 +1,10 @@
-#include "parse/oom_template.h"
+#include "read/oom_template.h"
 
 #include <algorithm>
 #include <span>
 
-#include "parse/context.h"
-#include "parse/sizes.h"
+#include "read/context.h"
+#include "read/sizes.h"
 
 namespace oomdoctor {
 namespace {

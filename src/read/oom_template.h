@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "model/event.h"
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

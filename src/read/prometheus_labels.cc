@@ -1,4 +1,4 @@
-#include "parse/prometheus_labels.h"
+#include "read/prometheus_labels.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/recorded_rows.h"
+#include "read/recorded_rows.h"
 
 namespace oomdoctor {
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/setting_format.h"
+#include "read/setting_format.h"
 
 #include <algorithm>
 #include <charconv>

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/sizes.h"
+#include "read/sizes.h"
 
 #include <array>
 

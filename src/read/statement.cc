@@ -1,4 +1,4 @@
-#include "parse/statement.h"
+#include "read/statement.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "parse/amounts.h"
-#include "parse/context.h"
-#include "parse/translation.h"
+#include "read/amounts.h"
+#include "read/context.h"
+#include "read/translation.h"
 
 namespace oomdoctor {
 namespace {

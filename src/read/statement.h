@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "model/event.h"
-#include "parse/window.h"
+#include "read/window.h"
 
 namespace oomdoctor {
 

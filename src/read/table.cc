@@ -1,16 +1,16 @@
-#include "parse/table.h"
+#include "read/table.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/ascii.h"
-#include "parse/cell_reader.h"
-#include "parse/line_format.h"
-#include "parse/table_cells.h"
-#include "parse/table_columns.h"
-#include "parse/tokens.h"
-#include "parse/translation.h"
-#include "parse/transposed_rows.h"
+#include "read/cell_reader.h"
+#include "read/line_format.h"
+#include "read/table_cells.h"
+#include "read/table_columns.h"
+#include "read/tokens.h"
+#include "read/translation.h"
+#include "read/transposed_rows.h"
 #include "text/number_spans.h"
 
 namespace oomdoctor {

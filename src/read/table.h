@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

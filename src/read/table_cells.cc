@@ -1,4 +1,4 @@
-#include "parse/table_cells.h"
+#include "read/table_cells.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/ascii.h"
-#include "parse/device_export.h"
-#include "parse/line_format.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
 #include "text/lines.h"
 
 namespace oomdoctor {

@@ -1,12 +1,12 @@
-#include "parse/table_columns.h"
+#include "read/table_columns.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/ascii.h"
-#include "parse/context.h"
-#include "parse/label.h"
-#include "parse/tokens.h"
+#include "read/context.h"
+#include "read/label.h"
+#include "read/tokens.h"
 
 namespace oomdoctor {
 namespace {

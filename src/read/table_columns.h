@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/event.h"
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/table_inference.h"
+#include "read/table_inference.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/device_export.h"
-#include "parse/line_format.h"
-#include "parse/table_cells.h"
+#include "read/device_export.h"
+#include "read/line_format.h"
+#include "read/table_cells.h"
 #include "text/lines.h"
 
 namespace oomdoctor {

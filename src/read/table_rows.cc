@@ -1,4 +1,4 @@
-#include "parse/table_rows.h"
+#include "read/table_rows.h"
 
 #include <algorithm>
 #include <any>
@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "parse/cell_reader.h"
-#include "parse/device_export.h"
-#include "parse/transposed_rows.h"
+#include "read/cell_reader.h"
+#include "read/device_export.h"
+#include "read/transposed_rows.h"
 
 namespace oomdoctor {
 namespace {

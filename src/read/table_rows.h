@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/tokens.h"
+#include "read/tokens.h"
 
 #include <algorithm>
 

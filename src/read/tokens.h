@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "parse/line_format.h"
+#include "read/line_format.h"
 
 namespace oomdoctor {
 

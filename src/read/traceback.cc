@@ -1,4 +1,4 @@
-#include "parse/traceback.h"
+#include "read/traceback.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/ascii.h"
-#include "parse/context.h"
+#include "read/context.h"
 
 namespace oomdoctor {
 namespace {

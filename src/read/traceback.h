@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/event.h"
-#include "parse/window.h"
+#include "read/window.h"
 
 namespace oomdoctor {
 

@@ -1,6 +1,6 @@
 // A word is replaced only if the table has it; all other text stays. A label ends at a word that stays, so a sentence
 // that is only half understood gives no value.
-#include "parse/translation.h"
+#include "read/translation.h"
 
 #include <algorithm>
 #include <array>

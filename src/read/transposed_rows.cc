@@ -1,12 +1,12 @@
-#include "parse/transposed_rows.h"
+#include "read/transposed_rows.h"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "parse/line_format.h"
-#include "parse/table_cells.h"
-#include "parse/table_columns.h"
+#include "read/line_format.h"
+#include "read/table_cells.h"
+#include "read/table_columns.h"
 
 namespace oomdoctor {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "parse/parser.h"
+#include "read/parser.h"
 
 namespace oomdoctor {
 

@@ -1,4 +1,4 @@
-#include "parse/window.h"
+#include "read/window.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "parse/anchors.h"
+#include "scan/anchors.h"
 
 #include <set>
 #include <utility>

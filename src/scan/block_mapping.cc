@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "parse/line_template.h"
-#include "parse/row_walk.h"
+#include "scan/line_template.h"
+#include "scan/row_walk.h"
 
 namespace oomdoctor {
 namespace {

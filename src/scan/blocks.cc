@@ -1,4 +1,4 @@
-#include "parse/blocks.h"
+#include "scan/blocks.h"
 
 #include <algorithm>
 

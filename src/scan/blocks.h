@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "parse/format_registry.h"
-#include "parse/window.h"
+#include "read/window.h"
+#include "scan/format_registry.h"
 #include "text/line_unwrapper.h"
 
 namespace oomdoctor {

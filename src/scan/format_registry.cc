@@ -1,13 +1,13 @@
-#include "parse/format_registry.h"
+#include "scan/format_registry.h"
 
 #include <algorithm>
 #include <array>
 #include <unordered_map>
 
 #include "base/ascii.h"
-#include "parse/label.h"
-#include "parse/line_template.h"
-#include "parse/setting_format.h"
+#include "read/label.h"
+#include "read/setting_format.h"
+#include "scan/line_template.h"
 
 namespace oomdoctor {
 namespace {

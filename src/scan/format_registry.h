@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/lazy.h"
-#include "parse/line_format.h"
-#include "parse/line_ref.h"
-#include "parse/parser.h"
-#include "parse/template_cache.h"
+#include "read/line_format.h"
+#include "read/line_ref.h"
+#include "read/parser.h"
+#include "scan/template_cache.h"
 #include "text/prefilter.h"
 
 namespace oomdoctor {

@@ -1,4 +1,4 @@
-#include "parse/line_template.h"
+#include "scan/line_template.h"
 
 namespace oomdoctor {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "parse/format_registry.h"
+#include "scan/format_registry.h"
 
 namespace oomdoctor {
 

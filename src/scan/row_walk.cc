@@ -1,4 +1,4 @@
-#include "parse/row_walk.h"
+#include "scan/row_walk.h"
 
 #include <algorithm>
 

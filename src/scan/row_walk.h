@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "parse/format_registry.h"
+#include "scan/format_registry.h"
 
 namespace oomdoctor {
 

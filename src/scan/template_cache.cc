@@ -1,4 +1,4 @@
-#include "parse/template_cache.h"
+#include "scan/template_cache.h"
 
 #include <algorithm>
 #include <cstring>

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parse/freeform.h"
+#include "read/freeform.h"
 #include "text/lines.h"
 #include "text/number_spans.h"
 #include "text/pattern.h"

@@ -8,7 +8,7 @@
 
 namespace oomdoctor {
 
-/// What the reader of own line formats takes: see parse/format_table.h.
+/// What the reader of own line formats takes: see formats/format_table.h.
 struct OwnFormatWords {
   std::vector<std::string_view> units, kinds;
   std::size_t shortest_anchor = 0;  ///< bytes

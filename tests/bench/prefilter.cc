@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "parse/anchors.h"
+#include "scan/anchors.h"
 
 namespace oomdoctor {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "parse/scanner.h"
+#include "fold/scanner.h"
 
 namespace oomdoctor::testing {
 

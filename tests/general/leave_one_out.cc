@@ -19,9 +19,9 @@
 
 #include <fmt/format.h>
 
-#include "parse/parser.h"
-#include "parse/scanner.h"
-#include "parse/sizes.h"
+#include "fold/scanner.h"
+#include "read/parser.h"
+#include "read/sizes.h"
 #include "text/source.h"
 
 namespace {

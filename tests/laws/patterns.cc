@@ -6,8 +6,9 @@
 
 #include "base/ascii.h"
 #include "catch.h"
+#include "fold/scanner.h"
+#include "formats/format_list.h"
 #include "model/remark_ids.h"
-#include "parse/scanner.h"
 #include "redact/secrets.h"
 #include "samples.h"
 

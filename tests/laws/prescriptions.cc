@@ -5,9 +5,9 @@
 #include "catch.h"
 #include "evidence/evidence_reader.h"
 #include "facts/analysis.h"
+#include "fold/result_merger.h"
 #include "judge/fixes.h"
 #include "judge/rule_pack.h"
-#include "parse/result_merger.h"
 #include "samples.h"
 #include "unit/scans.h"
 

@@ -8,8 +8,8 @@
 
 #include "catch.h"
 #include "facts/analysis.h"
+#include "fold/scanner.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/scanner.h"
 #include "samples.h"
 #include "text/line_index.h"
 

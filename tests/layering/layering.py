@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the house rules that no compiler checks, and prints file:line for each breach.
 
-1. Include arrows point to the left only: base < text < model < parse < parsers, and
+1. Include arrows point to the left only: base < text < model < read < scan < fold < formats, read < parsers, and
    model < growth, evidence < facts < judge < report < redact, compare < serialize < render < cli; estimate, run and mcp
    need base alone.
    The results' types (oomdoctor/) are plain data, and the stages from model on fill them.
@@ -20,8 +20,11 @@ from pathlib import Path
 
 # For each stage the stages that it may include, itself among them.
 _LEFT = {"base": [], "text": ["base"], "model": ["base", "text", "oomdoctor"]}
-_LEFT["parse"] = ["base", "text", "model"]
-_LEFT["parsers"] = [*_LEFT["parse"], "parse"]
+_LEFT["read"] = ["base", "text", "model"]
+_LEFT["parsers"] = [*_LEFT["read"], "read"]
+_LEFT["scan"] = [*_LEFT["read"], "read"]
+_LEFT["fold"] = [*_LEFT["scan"], "scan"]
+_LEFT["formats"] = [*_LEFT["fold"], "fold"]
 _LEFT["growth"] = ["base", "text", "model", "oomdoctor"]
 _LEFT["evidence"] = ["base", "text", "model", "oomdoctor"]
 _LEFT["estimate"] = ["base"]
@@ -33,12 +36,12 @@ _LEFT["compare"] = [*_LEFT["report"], "report"]
 _LEFT["serialize"] = [*_LEFT["report"], "report", "redact", "compare"]
 _LEFT["render"] = [*_LEFT["serialize"], "serialize"]
 _LEFT["oomdoctor"] = []
-_LEFT["diagnose"] = [*_LEFT["render"], "render", "parse"]
+_LEFT["diagnose"] = [*_LEFT["render"], "render", *_LEFT["formats"], "formats"]
 _LEFT["run"] = ["base"]
 _LEFT["mcp"] = ["base"]
 _LEFT["cli"] = [*_LEFT["diagnose"], "run", "mcp"]
 _LEFT["web"] = [*_LEFT["cli"], "cli"]
-_LEFT["cmake"] = [*_LEFT["judge"], "judge", "parse"]  # what the build runs
+_LEFT["cmake"] = [*_LEFT["judge"], "judge", *_LEFT["formats"], "formats"]  # what the build runs
 MAY_INCLUDE = {stage: {stage, *left} for stage, left in _LEFT.items()}
 
 # For each library the stages whose .cc files may include it, and the headers that may.
@@ -71,8 +74,8 @@ ORDINARY_WORDS = {
     ("src/evidence/snapshot_findings.cc", "kv_cache"): "a kind of tensor in the report's contract",
     ("src/evidence/code_lines.cc", "kv_cache"): "a part of the names of files and functions",
     ("src/compare/setting_effects.cc", "lora"): "a setting that logs print",
-    ("src/parse/label.cc", "leak"): "a word of printed labels",
-    ("src/parse/label.cc", "fragmentation"): "a word of printed labels",
+    ("src/read/label.cc", "leak"): "a word of printed labels",
+    ("src/read/label.cc", "fragmentation"): "a word of printed labels",
     ("parsers/model.cc", "lora"): "a setting that logs print",
 }
 
@@ -150,7 +153,7 @@ def check_file(root, path, ids):
         yield 1, f"no stage: known are {', '.join(MAY_INCLUDE)}"
         return
     if stage == "parsers" and path.suffix == ".h":
-        yield 1, "parsers/ holds no headers; shared readers live in src/parse"
+        yield 1, "parsers/ holds no headers; shared readers live in src/read"
     allowed = {word for (place, word) in ORDINARY_WORDS if str(path).startswith(place)}
     if stage == "parsers":
         allowed.add(path.stem)  # a parser states its own name

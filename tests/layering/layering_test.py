@@ -13,7 +13,7 @@ import layering  # noqa: E402
 class LayeringTest(unittest.TestCase):
     def found(self, files):
         """The breaches in a tree of the given files, beside one header of each stage and one rule; exemptions aside."""
-        stages = ("base", "text", "model", "parse", "growth", "facts", "judge", "report", "serialize", "render")
+        stages = ("base", "text", "model", "read", "growth", "facts", "judge", "report", "serialize", "render")
         tree = {f"src/{stage}/noun.h": "" for stage in stages}
         tree |= {"src/oomdoctor/report.h": "", "src/oomdoctor/version.h.in": "", "rules/causes/pump.toml": ""}
         with tempfile.TemporaryDirectory() as folder:
@@ -34,16 +34,16 @@ class LayeringTest(unittest.TestCase):
     def test_arrows_to_the_left_pass(self):
         self.assertEqual(self.found({
             "src/model/a.cc": '#include "base/noun.h"\n#include <vector>\n',
-            "parsers/a.cc": '#include "parse/noun.h"\n#include "text/noun.h"\n',
+            "parsers/a.cc": '#include "read/noun.h"\n#include "text/noun.h"\n',
             "src/text/a.cc": '#include "base/noun.h"\n#include <toml++/toml.h>\n',
             "src/judge/a.cc": '#include "facts/noun.h"\n#include "text/noun.h"\n',
             "src/report/a.cc": '#include "oomdoctor/report.h"\n#include "oomdoctor/version.h"\n',
-            "src/diagnose/noun.cc": '#include "parse/noun.h"\n#include "report/noun.h"\n',
+            "src/diagnose/noun.cc": '#include "read/noun.h"\n#include "report/noun.h"\n',
         }), [])
 
     def test_arrows_to_the_right_are_found(self):
-        for path, name in [("src/base/a.cc", "text"), ("src/text/a.h", "model"), ("src/model/a.h", "parse"),
-                           ("src/parse/a.cc", "growth"), ("parsers/a.cc", "judge"), ("src/growth/a.cc", "parse"),
+        for path, name in [("src/base/a.cc", "text"), ("src/text/a.h", "model"), ("src/model/a.h", "read"),
+                           ("src/read/a.cc", "growth"), ("parsers/a.cc", "judge"), ("src/growth/a.cc", "read"),
                            ("src/growth/a.cc", "facts"), ("src/facts/a.cc", "judge"), ("src/judge/a.cc", "report"),
                            ("src/report/a.cc", "render"), ("src/serialize/a.cc", "render")]:
             with self.subTest(path=path, name=name):
@@ -53,8 +53,8 @@ class LayeringTest(unittest.TestCase):
 
     def test_the_report_is_only_for_the_stages_that_fill_it(self):
         include = '#include "oomdoctor/report.h"\n'
-        self.assertEqual(self.found({"src/parse/a.cc": include}),
-                         ['src/parse/a.cc:1: parse may not include oomdoctor ("oomdoctor/report.h")'])
+        self.assertEqual(self.found({"src/read/a.cc": include}),
+                         ['src/read/a.cc:1: read may not include oomdoctor ("oomdoctor/report.h")'])
         self.assertEqual(self.found({"src/judge/a.cc": include}), [])
 
     def test_public_headers_stand_alone(self):
@@ -64,8 +64,8 @@ class LayeringTest(unittest.TestCase):
                           "src/oomdoctor/a.h:3: a public header includes <fmt/core.h>"])
 
     def test_libraries_stay_in_their_stage_and_out_of_headers(self):
-        self.assertEqual(self.found({"src/parse/a.cc": "#include <boost/regex.hpp>\n"}),
-                         ["src/parse/a.cc:1: Boost does not belong in parse (<boost/regex.hpp>)"])
+        self.assertEqual(self.found({"src/read/a.cc": "#include <boost/regex.hpp>\n"}),
+                         ["src/read/a.cc:1: Boost does not belong in read (<boost/regex.hpp>)"])
         self.assertEqual(self.found({"src/growth/a.h": "#include <Eigen/Dense>\n"}),
                          ["src/growth/a.h:1: Eigen in a header (<Eigen/Dense>)"])
         self.assertEqual(self.found({"src/text/pattern.h": "#include <boost/regex.hpp>\n"}), [])
@@ -83,11 +83,11 @@ class LayeringTest(unittest.TestCase):
                       'contains(incident.evidence.excerpt, "x")'):
             line = f"bool f() {{ return {words}; }}\n"
             self.assertEqual(len(self.found({"src/facts/a.cc": line})), 1, words)
-            self.assertFalse(self.found({"src/parse/a.cc": line}), words)
+            self.assertFalse(self.found({"src/read/a.cc": line}), words)
 
     def test_parsers_hold_no_headers_and_every_file_has_a_stage(self):
         self.assertEqual(self.found({"parsers/a.h": ""}),
-                         ["parsers/a.h:1: parsers/ holds no headers; shared readers live in src/parse"])
+                         ["parsers/a.h:1: parsers/ holds no headers; shared readers live in src/read"])
         self.assertEqual(len(self.found({"src/misc/a.cc": ""})), 1)
         self.assertIn(f"src/other.cc:1: no stage: known are {', '.join(layering.MAY_INCLUDE)}",
                       self.found({"src/other.cc": ""}))
@@ -105,12 +105,12 @@ class LayeringTest(unittest.TestCase):
 
     def test_declarations_and_aliases_of_one_type_are_no_second_meaning(self):
         self.assertEqual(self.found({
-            "src/parse/a.h": "struct Row;\nclass Table {\n  struct Impl;\n  struct Cell;\n  enum class Op { add };\n};\n"
+            "src/read/a.h": "struct Row;\nclass Table {\n  struct Impl;\n  struct Cell;\n  enum class Op { add };\n};\n"
                              "struct Row {\n  Row(int n);\n};\n",
-            "src/parse/a.cc": "struct Table::Impl {};\nstruct Table::Cell {};\nusing Op = Table::Op;\n// struct Row {\n"
+            "src/read/a.cc": "struct Table::Impl {};\nstruct Table::Cell {};\nusing Op = Table::Op;\n// struct Row {\n"
                               'const char* text = "struct Row {";\nusing Json = nlohmann::ordered_json;\n',
-            "src/parse/b.cc": "struct List::Impl {};\nusing Json = nlohmann::ordered_json;\nvoid f(struct Row& row) {}\n",
-            "src/parse/c.cc": "#ifdef A\nstruct Table::Cell {};\n#endif\nenum Row next() { return {}; }\n",
+            "src/read/b.cc": "struct List::Impl {};\nusing Json = nlohmann::ordered_json;\nvoid f(struct Row& row) {}\n",
+            "src/read/c.cc": "#ifdef A\nstruct Table::Cell {};\n#endif\nenum Row next() { return {}; }\n",
         }), [])
 
     def test_the_map_is_complete_and_current(self):

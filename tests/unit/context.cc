@@ -1,4 +1,4 @@
-#include "parse/context.h"
+#include "read/context.h"
 
 #include "catch.h"
 

@@ -1,5 +1,5 @@
-#include "parse/device_export.h"
-#include "parse/table_inference.h"
+#include "read/device_export.h"
+#include "read/table_inference.h"
 
 #include <string>
 #include <vector>

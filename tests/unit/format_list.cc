@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "catch.h"
-#include "parse/parser.h"
+#include "formats/format_list.h"
 
 using namespace oomdoctor;
 

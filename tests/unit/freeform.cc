@@ -1,4 +1,4 @@
-#include "parse/freeform.h"
+#include "read/freeform.h"
 
 #include "catch.h"
 

@@ -1,9 +1,9 @@
-#include "parse/incident_dedup.h"
+#include "fold/incident_dedup.h"
 
 #include <array>
 
 #include "catch.h"
-#include "parse/scanner.h"
+#include "fold/scanner.h"
 #include "scans.h"
 
 namespace oomdoctor {

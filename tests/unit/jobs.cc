@@ -1,11 +1,11 @@
 // Which logs belong to one job, and the report on several jobs.
-#include "parse/jobs.h"
+#include "fold/jobs.h"
 
 #include <algorithm>
 
 #include "catch.h"
+#include "fold/path_tags.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/path_tags.h"
 
 namespace oomdoctor {
 namespace {

@@ -1,7 +1,7 @@
 #include "text/line_unwrapper.h"
 
 #include "catch.h"
-#include "parse/window.h"
+#include "read/window.h"
 
 namespace oomdoctor {
 namespace {

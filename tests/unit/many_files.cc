@@ -8,10 +8,10 @@
 #include "base/parallel.h"
 #include "catch.h"
 #include "facts/analysis.h"
+#include "fold/path_tags.h"
+#include "fold/series_retention.h"
 #include "made_cases.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/path_tags.h"
-#include "parse/series_retention.h"
 #include "serialize/json.h"
 
 namespace oomdoctor {

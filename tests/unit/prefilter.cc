@@ -6,8 +6,8 @@
 
 #include "catch.h"
 #include "every_target.h"
-#include "parse/anchors.h"
 #include "samples.h"
+#include "scan/anchors.h"
 
 namespace oomdoctor {
 namespace {

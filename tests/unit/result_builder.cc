@@ -1,5 +1,5 @@
 // How reports become failures, tested through the scanner.
-#include "parse/result_builder.h"
+#include "fold/result_builder.h"
 
 #include "catch.h"
 #include "scans.h"

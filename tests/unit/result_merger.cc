@@ -1,5 +1,5 @@
 // Several files merged into one case, tested through the scanner: each file is a separate case first.
-#include "parse/result_merger.h"
+#include "fold/result_merger.h"
 
 #include <algorithm>
 

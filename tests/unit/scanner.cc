@@ -1,4 +1,4 @@
-#include "parse/scanner.h"
+#include "fold/scanner.h"
 
 #include <unistd.h>
 

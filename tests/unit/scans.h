@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "parse/scanner.h"
+#include "fold/scanner.h"
 
 namespace oomdoctor::testing {
 

@@ -1,5 +1,5 @@
 // The x axis and the identity of series.
-#include "parse/series_tracker.h"
+#include "fold/series_tracker.h"
 
 #include <set>
 #include <string>

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "catch.h"
-#include "parse/format_table.h"
-#include "parse/scanner.h"
+#include "fold/scanner.h"
+#include "formats/format_table.h"
 
 namespace fs = std::filesystem;
 using namespace oomdoctor;

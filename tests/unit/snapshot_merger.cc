@@ -1,5 +1,5 @@
 // Which failure of a log is that of a snapshot.
-#include "parse/snapshot_merger.h"
+#include "fold/snapshot_merger.h"
 
 #include "catch.h"
 

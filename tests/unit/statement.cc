@@ -1,5 +1,5 @@
 // The general reader on lines that match no exact form.
-#include "parse/statement.h"
+#include "read/statement.h"
 
 #include <string>
 

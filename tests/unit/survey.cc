@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "catch.h"
+#include "fold/path_tags.h"
 #include "oomdoctor/diagnose.h"
-#include "parse/path_tags.h"
 #include "redact/redact.h"
 #include "report/survey_words.h"
 #include "report/words.h"

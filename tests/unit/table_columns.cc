@@ -1,11 +1,11 @@
-#include "parse/table_columns.h"
+#include "read/table_columns.h"
 
 #include <string>
 #include <vector>
 
 #include "catch.h"
-#include "parse/table.h"
-#include "parse/table_cells.h"
+#include "read/table.h"
+#include "read/table_cells.h"
 
 namespace oomdoctor {
 namespace {

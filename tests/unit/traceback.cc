@@ -1,4 +1,4 @@
-#include "parse/traceback.h"
+#include "read/traceback.h"
 
 #include "catch.h"
 

@@ -1,5 +1,5 @@
 // Formats that users declare: the values that they read, and errors that quote the line of the file.
-#include "parse/user_formats.h"
+#include "formats/user_formats.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 #include "catch.h"
-#include "parse/scanner.h"
+#include "fold/scanner.h"
+#include "formats/format_list.h"
 
 using namespace oomdoctor;
 

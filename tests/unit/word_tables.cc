@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "approved.h"
-#include "parse/device_export.h"
-#include "parse/freeform.h"
-#include "parse/statement.h"
-#include "parse/table_inference.h"
+#include "read/device_export.h"
+#include "read/freeform.h"
+#include "read/statement.h"
+#include "read/table_inference.h"
 
 using namespace oomdoctor;
 

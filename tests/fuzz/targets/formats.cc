@@ -1,8 +1,8 @@
 // Bytes as a user's format file, TOML with forms and regexes: an Error, or formats that read their own examples.
 #include "../target.h"
 #include "base/error.h"
-#include "parse/scanner.h"
-#include "parse/user_formats.h"
+#include "fold/scanner.h"
+#include "formats/user_formats.h"
 
 namespace oomdoctor::testing {
 namespace {

@@ -1,6 +1,6 @@
 // Bytes as the lines of a log, each three times with other digits, plus forged lines with the same hashes. The
 // templates that a thread has cached must not change the result.
-#include "parse/template_cache.h"
+#include "scan/template_cache.h"
 
 #include "../../forged_hash.h"
 #include "../../mapped.h"

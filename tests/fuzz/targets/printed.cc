@@ -1,5 +1,5 @@
 // Bytes as a line that users print themselves: every value that is read is in the line.
-#include "parse/freeform.h"
+#include "read/freeform.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Bytes as a line that may state a failure in any wording.
-#include "parse/statement.h"
+#include "read/statement.h"
 
 #include "../target.h"
 

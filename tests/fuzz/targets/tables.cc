@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "parse/cell_reader.h"
-#include "parse/table.h"
-#include "parse/table_inference.h"
-#include "parse/transposed_rows.h"
+#include "read/cell_reader.h"
+#include "read/table.h"
+#include "read/table_inference.h"
+#include "read/transposed_rows.h"
 
 #include "../target.h"
 

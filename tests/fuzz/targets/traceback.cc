@@ -1,8 +1,8 @@
 // Bytes as the lines around a message: the traceback that belongs to each line, and the statement that it begins.
-#include "parse/traceback.h"
+#include "read/traceback.h"
 
 #include "../target.h"
-#include "parse/statement.h"
+#include "read/statement.h"
 
 namespace oomdoctor::testing {
 namespace {
