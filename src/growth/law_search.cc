@@ -210,7 +210,7 @@ double LawSearch::find_smooth_theta(Law law) {
   const auto is_lower = [&](int i) { return i >= 0 && i <= cells && residual(theta_at(i)) < residual(theta_at(best)); };
   for (const int direction : {-1, 1})  // blocks may be off by a cell
     while (is_lower(best + direction)) best += direction;
-  constexpr int bits = 14;  // of theta; near its minimum the residual changes by the square of theta's error
+  constexpr int bits = 24;  // of theta; the residual no longer changes then
   std::uintmax_t most_trials = 30;
   return boost::math::tools::brent_find_minima(residual, theta_at(best - 1), theta_at(best + 1), bits, most_trials)
       .first;

@@ -39,8 +39,7 @@ class Assembler {
     for (std::size_t i = 0; i < scan_.incidents.size(); ++i) r.incidents.push_back(incident(i));
     r.more_incidents = scan_.more_incidents;
     r.verdict = decide_verdict(analysis_, diagnosis_);
-    if (all_series || headline_may_name_series(r.verdict.outcome))
-      add_series(r, all_series || analysis_.facts.is_true("run.at_risk"));
+    if (all_series || headline_may_name_series(r.verdict.outcome)) add_series(r, all_series || something_grows());
     for (const RankRow& row : analysis_.ranks) r.ranks.push_back(rank(row));
     for (const MemorySnapshot& snapshot : scan_.snapshots) {
       ReportSnapshot& one = r.snapshots.emplace_back(snapshot.report);
@@ -271,7 +270,13 @@ class Assembler {
   /// Whether it is a memory series with values.
   static bool is_reported(const Series& s) { return s.metric != Metric::input_length && s.followed(); }
 
-  /// Level series are left out on request: the headline of a run without growth names none.
+  bool something_grows() const {
+    for (std::size_t i = 0; i < scan_.series.size(); ++i)
+      if (analysis_.trends.leaks(i)) return true;
+    return false;
+  }
+
+  /// Level series are left out on request: a headline names them only beside a growing one.
   void add_series(Report& r, bool with_level_ones) const {
     for (std::size_t i = 0; i < scan_.series.size(); ++i) {
       if (scan_.series[i].metric == Metric::input_length)

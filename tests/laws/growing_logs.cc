@@ -49,7 +49,8 @@ TEST_CASE("reports in the middle are those of the bytes so far, and change nothi
       append(path, std::string_view(text).substr(written, piece));
       written += piece;
       logs.read();
-      if (engine() % 2 == 0) CHECK(judge_aside(logs, folder.at("so_far.json")) == json_text(diagnose({LogSource{path}})));
+      if (engine() % 2 == 0)
+        CHECK(judge_aside(logs, folder.at("so_far.json")) == json_text(diagnose({LogSource{path}})));
     }
     CHECK(json_text(logs.conclude()) == json_text(diagnose({LogSource{path}})));
   }
