@@ -20,10 +20,23 @@ void arena(const Match& m, EventSink& sink) {
 void ascend(const Match& m, EventSink& sink) {
   Oom oom = device_oom("mindspore");
   read_request(m[1], oom);
-  oom.capacity = read_size(m[3]);
-  oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[4]));
+  if (m.has(3)) {
+    oom.capacity = read_size(m[3]);
+    oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[4]));
+  }
   Origin where;
   where.device = static_cast<int>(leading_integer(m[2]));
+  sink.at(where);
+  sink.oom(std::move(oom));
+}
+
+void ascend_start(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("mindspore");
+  oom.allocated = oom.reserved = Bytes{0, 0};  // it looks before it takes any
+  oom.capacity = read_size(m[2]);
+  oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[3]));
+  Origin where;
+  where.device = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   sink.oom(std::move(oom));
 }

@@ -105,8 +105,8 @@ struct ReportFrame {
   std::string function, code;
 };
 
-/// The kind of device whose memory a job uses.
-enum class Accelerator { gpu, npu, tpu };
+/// The kind of device whose memory a job uses; `device` if the log does not show which.
+enum class Accelerator { gpu, npu, tpu, device };
 
 /// One out-of-memory failure. An absent number was not printed.
 struct ReportIncident {

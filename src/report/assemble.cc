@@ -160,6 +160,7 @@ class Assembler {
 
   Accelerator accelerator_of(const Incident& incident) const {
     const std::string_view vendor = device_vendor(scan_, incident);
+    if (vendor.empty() && incident.oom.framework == "mindspore") return Accelerator::device;  // mostly an NPU
     return vendor == "google" ? Accelerator::tpu : vendor == "huawei" ? Accelerator::npu : Accelerator::gpu;
   }
 

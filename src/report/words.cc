@@ -204,7 +204,7 @@ std::string lost_evidence_words(const Report& report) {
 }
 
 std::string_view device_name(Accelerator accelerator) {
-  constexpr std::array<std::string_view, 3> names{"GPU", "NPU", "TPU"};
+  constexpr std::array<std::string_view, 4> names{"GPU", "NPU", "TPU", "device"};
   return names[static_cast<std::size_t>(accelerator)];
 }
 
