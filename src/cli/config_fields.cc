@@ -34,6 +34,8 @@ constexpr FieldRange other_fields[] = {
     {"n_shared_experts", 0, size_limits::width},
     {"shared_expert_intermediate_size", 0, size_limits::width},
     {"parameters", 1, size_limits::parameters},
+    {"text_parameters", 1, size_limits::parameters},
+    {"vae_parameters", 1, size_limits::parameters},
     {"vocab_size", 1, size_limits::rows},
     {"type_vocab_size", 0, size_limits::rows},
     {"max_position_embeddings", 1, size_limits::rows},
@@ -55,6 +57,7 @@ std::string shown(const ConfigField& field) {
   if (const auto* truth = std::get_if<bool>(&field)) return *truth ? "true" : "false";
   if (const auto* text = std::get_if<std::string>(&field))  // as JSON, because the text may contain anything
     return nlohmann::json(*text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (std::holds_alternative<std::vector<i64>>(field)) return "an array";
   return std::get<OtherField>(field).shown;
 }
 
@@ -77,6 +80,12 @@ std::optional<i64> ConfigFields::size(std::initializer_list<std::string_view> na
                 "", fmt::format("{} must be a whole number from {} to {}", name, range.min, count_text(range.max)));
   }
   return std::nullopt;
+}
+
+std::vector<i64> ConfigFields::sizes(std::string_view name) const {
+  const auto field = fields_.find(name);
+  const auto* list = field == fields_.end() ? nullptr : std::get_if<std::vector<i64>>(&field->second);
+  return list != nullptr ? *list : std::vector<i64>{};
 }
 
 std::string ConfigFields::text(std::initializer_list<std::string_view> names) const {

@@ -7,16 +7,17 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/bytes.h"
 
 namespace oomdoctor::cli {
 
-/// A value that is neither a size, a boolean nor a text, as an error message shows it.
+/// A value that is neither a size, a list of sizes, a boolean nor a text, as an error message shows it.
 struct OtherField {
   std::string shown;
 };
-using ConfigField = std::variant<OtherField, i64, bool, std::string>;
+using ConfigField = std::variant<OtherField, i64, std::vector<i64>, bool, std::string>;
 
 /// One object of a config.json. Callers look a field up by all names that the families use. Null fields are absent.
 class ConfigFields {
@@ -26,6 +27,8 @@ class ConfigFields {
 
   /// The first of these fields that exists. Throws Error if it is not a whole number within the range of the field.
   std::optional<i64> size(std::initializer_list<std::string_view> names) const;
+  /// The field as a list of sizes; empty if it is none.
+  std::vector<i64> sizes(std::string_view name) const;
   /// The first of these fields that is a text; "" if there is none.
   std::string text(std::initializer_list<std::string_view> names) const;
   /// The field if it is a boolean, else `otherwise`.

@@ -52,9 +52,14 @@ const Choices<Attention> attentions = {
     {"eager", Attention::stored}, {"sdpa", Attention::flash}, {"flash", Attention::flash}};
 const Choices<Loss> losses = {{"plain", Loss::plain}, {"fused", Loss::fused}, {"chunked", Loss::chunked}};
 const Choices<int> zero_stages = {{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
-const Choices<bool> offloads = {{"optimizer", false}, {"all", true}};  // whether parameters are offloaded, too
+enum class Offload { optimizer, all, models };
+const Choices<Offload> offloads = {
+    {"optimizer", Offload::optimizer}, {"all", Offload::all}, {"models", Offload::models}};
 const Choices<AdapterTargets> targets = {{"all-linear", AdapterTargets::all_linear},
                                          {"query-value", AdapterTargets::query_and_value}};
+enum class Decode { whole, sliced, tiled, none };
+const Choices<Decode> decodes = {
+    {"whole", Decode::whole}, {"sliced", Decode::sliced}, {"tiled", Decode::tiled}, {"none", Decode::none}};
 const Choices<Quantisation> quantisations = {{"8", Quantisation::eight_bit}, {"4", Quantisation::four_bit}};
 
 template <class T>
@@ -64,13 +69,21 @@ std::vector<std::string> list_names(const Choices<T>& choices) {
   return names;
 }
 
-/// The meaning of an option's value; nullopt without the option. The parser has already checked that the value is a
-/// choice.
+/// The meanings of all values of an option. The parser has already checked that each value is a choice.
+template <class T>
+std::vector<T> chosen(const Arguments& arguments, std::string_view option, const Choices<T>& choices) {
+  std::vector<T> meanings;
+  for (const std::string& value : arguments.all(option))
+    for (const auto& [name, meaning] : choices)
+      if (value == name) meanings.push_back(meaning);
+  return meanings;
+}
+
+/// The meaning of an option's last value; nullopt without the option.
 template <class T>
 std::optional<T> choice(const Arguments& arguments, std::string_view option, const Choices<T>& choices) {
-  for (const auto& [name, meaning] : choices)
-    if (arguments.value(option) == name) return meaning;
-  return std::nullopt;
+  const std::vector<T> meanings = chosen(arguments, option, choices);
+  return meanings.empty() ? std::nullopt : std::optional(meanings.back());
 }
 
 /// Parses "7B", "6.74e9", "350M", "6,738,415,616" or "4096"; nullopt for anything else.
@@ -125,8 +138,8 @@ struct Image {
   i64 tokens() const { return image_tokens(width, height, patch); }
 };
 
-/// Parses "1024x768/28".
-Image read_image(const std::string& text) {
+/// Parses "1024x768/28", or for an image generator "1024x768".
+Image read_image(const std::string& text, bool generator) {
   Image image;
   const char *at = text.data(), *end = at + text.size();
   const auto number = [&](i64& into, char separator) {
@@ -136,6 +149,12 @@ Image read_image(const std::string& text) {
     at = good && separator != 0 ? stop + 1 : stop;
     return good;
   };
+  if (generator) {
+    if (!number(image.width, 'x') || !number(image.height, 0))
+      throw Error(fmt::format("invalid --image '{}'", text), "",
+                  "use WIDTHxHEIGHT in pixels for an image generator, for example 1024x768");
+    return image;
+  }
   if (!number(image.width, 'x') || !number(image.height, '/') || !number(image.patch, 0))
     throw Error(fmt::format("invalid --image '{}'", text), "",
                 "use WIDTHxHEIGHT/PATCH in pixels, for example 1024x768/28");
@@ -161,23 +180,43 @@ void read_run(const Arguments& arguments, RunShape& run) {
   run.sequence_parallel = arguments.has("sequence-parallel");
   run.fused_optimizer = arguments.has("fused-step");
   run.bucket_view = arguments.has("gradient-bucket-view");
-  const auto offload = choice(arguments, "offload", offloads);
-  run.offload_optimizer = offload.has_value();
-  run.offload_parameters = offload.value_or(false);
+  for (const Offload offload : chosen(arguments, "offload", offloads)) {
+    run.offload_models = run.offload_models || offload == Offload::models;
+    run.offload_optimizer = run.offload_optimizer || offload != Offload::models;
+    run.offload_parameters = run.offload_parameters || offload == Offload::all;
+  }
+  for (const Decode decode : chosen(arguments, "decode", decodes)) {
+    run.sliced = run.sliced || decode == Decode::sliced;
+    run.tiled = run.tiled || decode == Decode::tiled;
+    run.latents = run.latents || decode == Decode::none;
+  }
   run.adapter_rank = read_option(arguments, "lora-rank", size_limits::adapter_rank);
   run.adapter_targets = choice(arguments, "lora-targets", targets).value_or(AdapterTargets::all_linear);
   run.quantisation = choice(arguments, "bits", quantisations).value_or(Quantisation::none);
   run.cache = choice(arguments, "cache-bits", quantisations).value_or(Quantisation::none);
 }
 
+/// The image of a generator, and for a transformer its tokens and those of the text beside them.
+void read_generated_image(const Arguments& arguments, const ModelConfig& config, ModelShape& model, RunShape& run) {
+  const auto typed = arguments.value("image");
+  const Image image = typed ? read_image(*typed, true) : Image{config.image_side, config.image_side, 0};
+  if (run.sequence && config.text_tokens == 0)
+    throw Error("--seq: no text is in the sequence of this model", "", "give --image for other sizes");
+  run.image_width = image.width;
+  run.image_height = image.height;
+  if (!run.sequence) run.sequence = config.text_tokens;
+  if (model.modulated) run.image_tokens = image_tokens(image.width, image.height, model.patch);
+}
+
 /// A vision-only model, without vocabulary and sequence, has its patches and a class token as its sequence.
-void read_images(const Arguments& arguments, i64 of_config, ModelShape& model, RunShape& run) {
+void read_images(const Arguments& arguments, const ModelConfig& config, ModelShape& model, RunShape& run) {
+  if (model.images) return read_generated_image(arguments, config, model, run);
   for (const auto& text : arguments.all("image")) {
-    const Image image = read_image(text);
+    const Image image = read_image(text, false);
     run.image_tokens += image.tokens();
     if (!model.vocabulary && !run.sequence) model.patch = image.patch;
   }
-  if (run.image_tokens == 0) run.image_tokens = of_config;
+  if (run.image_tokens == 0) run.image_tokens = config.image_tokens;
   if (model.patch == 0) return;
   if (run.sequence)
     throw Error("--seq: a model of images alone has no tokens of a text", "", "give --image for other sizes");
@@ -203,19 +242,39 @@ void check(const ModelShape& model, const RunShape& run) {
   if (run.source && model.encoder->tokens > 0)
     throw Error(
         fmt::format("--source-seq: each sample of this model has {} tokens in the encoder", model.encoder->tokens), "");
-  if (run.cache != Quantisation::none && run.work != RunKind::generation)
+  if ((run.sliced || run.tiled || run.latents) && !(model.images && run.work == RunKind::generation))
+    throw Error("--decode needs an image generator that generates", "", "for example --model sdxl --task generate");
+  if (run.offload_models && !model.images)
+    throw Error("--offload models needs an image generator", "", "for example --model sdxl");
+  if (run.cache != Quantisation::none && (model.images || run.work != RunKind::generation))
     throw Error("--cache-bits needs a run with a KV cache", "", "add --task generate");
 }
 
+/// What an image generator does besides its passes.
+void assume_pipeline(const ModelShape& model, const RunShape& run, bool usual_image,
+                     std::vector<std::string>& assumed) {
+  const bool generates = run.work == RunKind::generation;
+  if (usual_image) assumed.push_back(fmt::format("images of {} × {} pixels", run.image_width, run.image_height));
+  if (model.images->guided && generates)
+    assumed.emplace_back("classifier-free guidance, which computes each image twice in a step");
+  if (!model.images->denoises || run.work == RunKind::evaluation) return;
+  const std::string others = model.images->text_parameters > 0 ? "text encoders and VAE" : "VAE";
+  if (!run.offload_models)
+    assumed.push_back(others + (generates ? " on the GPU all the time" : " on the GPU, no cached inputs"));
+  if (generates && !run.sliced && !run.tiled && !run.latents)
+    assumed.emplace_back("the VAE decodes all images at once");
+}
+
 /// Fills missing values with the usual ones and returns each assumption in words, because the estimate prints them.
-std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
+std::vector<std::string> assume(const ModelShape& model, RunShape& run, bool usual_image) {
   std::vector<std::string> assumed;
   const auto fill = [&](auto& value, auto usual, std::string words) {
     if (value) return;
     value = usual;
     assumed.push_back(std::move(words));
   };
-  if (model.patch > 0 && !model.irregular)
+  if (model.images) assume_pipeline(model, run, usual_image, assumed);
+  if (model.patch > 0 && !model.irregular && !model.images)
     assumed.emplace_back("images alone, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
   if (model.encoder && model.encoder->tokens == 0 && !run.source)
@@ -235,6 +294,7 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run) {
     assumed.emplace_back("one device");
     if (!run.accumulation) assumed.emplace_back("several passes to a step");
   }
+  if (model.images) return assumed;
   if (model.experts) assumed.emplace_back("all experts on each device");
   if (model.experts && run.adapter_rank && run.adapter_targets == AdapterTargets::all_linear)
     assumed.emplace_back("adapters on each expert");
@@ -378,7 +438,11 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"source-seq", 0, "N",
          "tokens of a sample in the encoder, while --seq is of the decoder (default: as --seq; Whisper: 1500)"},
         {"attention", 0, "HOW", "sdpa or flash (default), eager", list_names(attentions)},
-        {"image", 0, "WxH/P", "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated"},
+        {"image", 0, "WxH/P",
+         "an image of each sample, in patches of P pixels (Qwen2-VL: 28); may be repeated. For an image generator: "
+         "WxH"},
+        {"decode", 0, "HOW", "of images: whole (default), sliced (one by one), tiled, none (latents); may be repeated",
+         list_names(decodes)},
         {"accumulation", 0, "N", "passes before an optimizer step"},
         {"global-batch", 0, "N",
          "samples of a step over all ranks and passes; without --batch, the largest micro-batch that fits is taken"},
@@ -390,10 +454,18 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"cache-bits", 0, "N", "of the KV cache: 8, 4", list_names(quantisations)},
         {"fused-step", 0, "", "the optimizer's step makes no copies (fused=True)"}}},
       {"The devices",
-       {{"card", 0, "CARD", "a name (4090, a100-80g, H100) or a size (80GiB)"},
+       {{.name = "card",
+         .letter = 0,
+         .argument = "CARD",
+         .description = "a name (4090, a100-80g, H100) or a size (80GiB)",
+         .alias = "gpu"},
         {"dp", 0, "N", "data-parallel ranks"},
         {"zero", 0, "STAGE", "0 (default) to 3; 3 is also FSDP's full shard", list_names(zero_stages)}},
-       {{"offload", 0, "WHAT", "to the host: optimizer, all (with --zero 3: also parameters)", list_names(offloads)},
+       {{"offload", 0, "WHAT",
+         "to the host: optimizer, all (with --zero 3: also parameters); models (of an image generator, those that "
+         "wait; "
+         "in training: latents and text embeddings are cached)",
+         list_names(offloads)},
         {"sweep", 0, "", "also a table of batches and lengths: their peaks, and the largest batch that fits"},
         {"tp", 0, "N", "tensor-parallel ranks"},
         {"pp", 0, "N", "stages of the pipeline"},
@@ -416,7 +488,7 @@ EstimateRequest parse_estimate_request(const Arguments& typed) {
   if (!of_trainer.empty()) request.said.notes.push_back(of_trainer);
   read_model(arguments, request.model);
   read_run(arguments, request.run);
-  read_images(arguments, config.image_tokens, request.model, request.run);
+  read_images(arguments, config, request.model, request.run);
   check(request.model, request.run);
   note_positions(request);
   note_latent_cache(request);
@@ -424,7 +496,7 @@ EstimateRequest parse_estimate_request(const Arguments& typed) {
   const auto samples = read_option(arguments, "global-batch", size_limits::samples);
   const bool free_batch = samples && !request.run.batch && request.said.capacity;
   if (samples) split_samples(*samples, request.run);
-  request.said.assumed = assume(request.model, request.run);
+  request.said.assumed = assume(request.model, request.run, !arguments.has("image"));
   if (free_batch) grow_batch(*request.said.capacity, request.model, request.run);
   request.said.model = (config.name.empty() ? "" : config.name + ": ") + model_words(request.model);
   request.said.run = run_words(request.model, request.run);

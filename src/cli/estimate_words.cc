@@ -42,6 +42,11 @@ std::string model_words(const ModelShape& model) {
     if (size) parts.push_back(fmt::format("{} {}", *size, what));
   };
   if (model.encoder) parts.push_back(fmt::format("{} encoder layers", model.encoder->layers));
+  if (model.images && model.images->unet) {
+    std::vector<i64> channels;
+    for (const UnetLevel& level : model.images->unet->levels) channels.push_back(level.channels);
+    parts.push_back(fmt::format("UNet of {} channels", fmt::join(channels, ", ")));
+  }
   add(model.layers, model.encoder ? "decoder layers" : "layers");
   add(model.hidden, "hidden");
   add(model.heads, "heads");
@@ -57,7 +62,11 @@ std::string run_words(const ModelShape& model, const RunShape& run) {
   std::string text = run.work == RunKind::training     ? "training"
                      : run.work == RunKind::evaluation ? "evaluation"
                                                        : "generation";
-  if (model.patch > 0 && model.irregular) {
+  if (model.images) {
+    text +=
+        fmt::format(", {} of {} × {} pixels", plural(*run.batch, "image", "images"), run.image_width, run.image_height);
+    if (run.sequence.value_or(0) > 0) text += fmt::format(", {} tokens of text", *run.sequence);
+  } else if (model.patch > 0 && model.irregular) {
     text += ", " + plural(*run.batch, "image", "images");
   } else {
     text += fmt::format(", {} × {}", *run.batch, token_words(model, run));

@@ -86,7 +86,7 @@ bool is_several(const std::string& typed) {
 }
 
 [[noreturn]] void refuse(const std::string& typed) {
-  const std::string message = fmt::format("unknown GPU '{}' in --card", typed);
+  const std::string message = fmt::format("unknown GPU '{}'", typed);
   if (is_several(typed)) throw Error(message, "", "name one GPU; --dp, --tp and --pp say how many share the work");
   if (!typed.empty() && only_digits(typed)) throw Error(message, "", fmt::format("a size needs its unit: {}GB", typed));
   std::vector<std::string> names;

@@ -19,6 +19,7 @@ namespace {
 using ConfigJson = nlohmann::json;
 
 constexpr i64 latent_side = 8;  ///< pixels for one number of a latent image, in all published diffusion models
+constexpr i64 token_side = 2 * latent_side;  ///< a diffusion transformer's patch
 
 ConfigField read_field(const ConfigJson& value) {
   // The JSON library reads an integer beyond 63 bits as a float or as unsigned. Neither is a size.
@@ -135,6 +136,41 @@ ModelShape read_shape(const ConfigFields& config) {
   return shape;
 }
 
+UnetShape read_unet(const ConfigFields& config) {
+  UnetShape unet;
+  const std::vector<i64> channels = config.sizes("block_out_channels"), layers = config.sizes("transformer_layers"),
+                         heads = config.sizes("attention_heads");
+  if (layers.size() != channels.size() || heads.size() != channels.size()) return unet;
+  for (std::size_t i = 0; i < channels.size(); ++i) unet.levels.push_back({channels[i], layers[i], heads[i]});
+  unet.blocks = size_or(config, {"layers_per_block"}, unet.blocks);
+  unet.middle_layers = size_or(config, {"middle_layers"}, 0);
+  unet.text_width = size_or(config, {"cross_attention_dim"}, 0);
+  return unet;
+}
+
+/// A published row, which is part of the program.
+void read_generator(const ConfigFields& config, ModelConfig& read) {
+  const std::string type = config.text({"model_type"});
+  ModelShape& shape = read.shape;
+  ImagePipeline images{size_or(config, {"text_parameters"}, 0), size_or(config, {"vae_parameters"}, 0)};
+  images.vae_fp32 = config.truth("vae_fp32", false);
+  images.tile = size_or(config, {"vae_tile"}, images.tile);
+  images.guided = config.truth("guided", true);
+  images.denoises = type != "vae";
+  if (type == "unet") images.unet = read_unet(config);
+  shape.patch = type == "dit" ? token_side : latent_side;
+  shape.irregular = images.unet && images.unet->levels.empty();
+  if (shape.irregular) return;
+  shape.images = std::move(images);
+  shape.modulated = type == "dit";
+  shape.query_norm = config.truth("query_norm", false);
+  shape.attends_text = config.truth("attends_text", false);
+  shape.parallel_layers = size_or(config, {"parallel_layers"}, 0);
+  shape.text_stream_layers = size_or(config, {"text_stream_layers"}, 0);
+  read.image_side = size_or(config, {"image_size"}, 0);
+  read.text_tokens = size_or(config, {"text_tokens"}, 0);
+}
+
 void note_irregular(ModelConfig& read) {
   if (!read.shape.irregular) return;
   read.notes.emplace_back(
@@ -146,11 +182,12 @@ void note_irregular(ModelConfig& read) {
 }  // namespace
 
 ModelConfig interpret_config(const ConfigFields& config) {
-  ModelConfig read{{}, read_shape(config), 0, {}};
+  ModelConfig read;
+  read.shape = read_shape(config);
   ModelShape& shape = read.shape;
   if (is_diffusion(config.text({"model_type"}))) {
-    shape.patch = latent_side;
-    read.notes.emplace_back("a model of images without a formula for its activations");
+    read_generator(config, read);
+    note_irregular(read);
     return read;
   }
   const auto side = config.size({"image_size"}), patch = config.size({"patch_size"});

@@ -14,6 +14,8 @@ struct ModelConfig {
   std::string name;  ///< of a published model; "" for a file
   ModelShape shape;
   i64 image_tokens = 0;            ///< tokens of one image, for a vision-only model; 0 for others
+  i64 image_side = 0;              ///< pixels of the images that a generator was trained on; 0 for others
+  i64 text_tokens = 0;             ///< of a generator, those that are in one sequence with the image
   std::vector<std::string> notes;  ///< parts of the model that the shape leaves out
 };
 

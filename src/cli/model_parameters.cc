@@ -349,7 +349,7 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
     if (type == "pegasus" || type == "m2m_100" || type == "marian") return whole_number(denoiser(config, false));
     if (type == "whisper") return whole_number(speech(config));
     if (type == "vit") return whole_number(images(config, false));
-    if (type == "dit" || is_diffusion(type)) return config.size({"parameters"});  // a published model's row states it
+    if (is_diffusion(type)) return config.size({"parameters"});
     const DecoderFamily* family = find_decoder(type);
     return family == nullptr ? std::nullopt : std::optional(whole_number(Count(*family, config).all()));
   } catch (const Unknown&) {
@@ -357,7 +357,9 @@ std::optional<i64> parameters_in(const ConfigFields& config) {
   }
 }
 
-bool is_diffusion(std::string_view model_type) { return model_type == "diffusion"; }
+bool is_diffusion(std::string_view model_type) {
+  return model_type == "unet" || model_type == "dit" || model_type == "vae";
+}
 
 std::optional<bool> has_gated_mlp(std::string_view model_type) {
   const DecoderFamily* family = find_decoder(model_type);

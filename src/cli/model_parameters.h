@@ -13,7 +13,7 @@ namespace oomdoctor::cli {
 /// (`model_type`), or if a size is missing. Throws Error for an impossible size, as ConfigFields::size() does.
 std::optional<i64> parameters_in(const ConfigFields& config);
 
-/// True for a published network of a diffusion model whose structure has no formula here.
+/// True for a published network of a diffusion model. Its row states the number of its parameters.
 bool is_diffusion(std::string_view model_type);
 /// Whether the MLP of a family of decoders has a gate; nullopt for an unknown family.
 std::optional<bool> has_gated_mlp(std::string_view model_type);

@@ -23,8 +23,9 @@ po::options_description describe_options(const CommandSpec& command) {
   po::options_description description;
   for (const auto name : command.options) {
     const OptionSpec& option = find_option(name);
-    const std::string spelled =
-        option.letter ? fmt::format("{},{}", option.name, option.letter) : std::string(option.name);
+    std::string spelled(option.name);  // the key of a parsed option, whichever name was typed
+    if (!option.alias.empty()) spelled += fmt::format(",{}", option.alias);
+    if (option.letter) spelled += fmt::format(",{}", option.letter);
     if (option.argument.empty())
       description.add_options()(spelled.c_str(), "");
     else

@@ -21,6 +21,7 @@ struct OptionSpec {
   std::vector<std::string> choices = {};  ///< the valid arguments, compared without regard to case; empty: any
   std::string_view group = {};            ///< its heading in --help, for example "What to read"
   bool rare = false;                      ///< --help shows only its name; the manual page has its description
+  std::string_view alias = {};            ///< another long name
 };
 
 /// The options under one heading of --help. `rare` sets OptionSpec::rare.

@@ -18,6 +18,11 @@ namespace {
 ConfigField read_value(const TomlNode& node) {
   if (const auto* number = std::get_if<double>(&node.value)) return whole_number(*number);
   if (const auto* truth = std::get_if<bool>(&node.value)) return *truth;
+  if (const auto* list = std::get_if<TomlNode::List>(&node.value)) {
+    std::vector<i64> sizes;
+    for (const TomlNode& each : *list) sizes.push_back(whole_number(std::get<double>(each.value)));
+    return sizes;
+  }
   return std::get<std::string>(node.value);
 }
 

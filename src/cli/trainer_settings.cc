@@ -84,6 +84,7 @@ class TrainerOptions {
     set_adapters();
     set_states();
     set_sharding();
+    set_diffusion();
     return said_.empty() ? "" : said_ + notes_;
   }
 
@@ -178,6 +179,27 @@ class TrainerOptions {
       set("loss", "chunked");
   }
 
+  // The training scripts of diffusers. Those for LoRA freeze a base in 16 bits, the others autocast.
+  void set_diffusion() {
+    const std::string model = value("pretrained_model_name_or_path");
+    if (model.empty()) return;
+    if (!has_model_) set("model", model);
+    set_number("batch", value("train_batch_size"));
+    const std::string side = value("resolution"), width = value("width"), height = value("height");
+    if (read_number(width) && read_number(height))
+      set("image", fmt::format("{}x{}", width, height));
+    else if (read_number(side))
+      set("image", fmt::format("{0}x{0}", side));
+    const bool adapters = is_on("lora_script");
+    if (adapters) set("lora-rank", value("rank").empty() ? "4" : value("rank"));
+    if (is_on("use_8bit_adam")) set("optimizer", "AdamW-8bit");
+    const std::string precision = lower(value("mixed_precision"));
+    if (precision == "no")
+      set("precision", "fp32");
+    else if (!precision.empty() && !adapters)
+      set("precision", "amp");
+  }
+
   // "deepspeed_configs/zero3_bf16.json", "ds_z2_config.json": the name says the stage. It shards over ranks, so their
   // number is needed.
   void set_sharding() {
@@ -258,6 +280,10 @@ TrainerSettings read_command_settings(const std::vector<std::string>& words) {
     }
     if (!given) value = "true";
   }
+  const auto is_lora_script = [](const std::string& word) {
+    return word.ends_with(".py") && word.find("lora") != std::string::npos;
+  };
+  if (!settings.empty() && std::any_of(words.begin(), words.end(), is_lora_script)) settings["lora_script"] = "true";
   return settings;
 }
 

@@ -11,6 +11,7 @@
 #include "estimate/layer_memory.h"
 #include "estimate/model_memory.h"
 #include "estimate/model_memory_constants.h"
+#include "estimate/unet_memory.h"
 
 namespace oomdoctor {
 
@@ -98,6 +99,21 @@ class BudgetMaker {
   }
 
   void add_weights();
+
+  bool is_unet() const { return model_.images && model_.images->unet; }
+  /// Of one image.
+  UnetMemory unet_memory(Inputs& in) const;
+  /// Samples that one pass computes. Guidance doubles those of an image generator.
+  double samples_of_pass(Inputs& in) const;
+  std::string image_words(double images) const;
+
+  /// The networks of an image generator that only compute the inputs, or the image from the latents.
+  void add_image_networks();
+
+  /// The pass of the VAE: it encodes before a training pass and decodes after a generation.
+  void add_image_coding();
+
+  void add_unet_activations();
 
   /// True on one GPU with one pass per step: gradients appear while activations are freed. Otherwise gradients stay
   /// between passes, or in buffers for the whole run.

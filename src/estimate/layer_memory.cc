@@ -17,13 +17,20 @@ class LayerCounter {
   LayerCounter(const ModelShape& model, const LayerSplit& split)
       : model_(model),
         split_(split),
-        layer_(model.gated ? gated_layer : classic_layer),
+        layer_(model.modulated ? modulated_layer
+               : model.gated   ? gated_layer
+                               : classic_layer),
         hidden_(std::max(to_double(model.hidden.value_or(1)), 1.0)) {}
 
   LayerMemory count() const {
     LayerMemory memory;
     memory.dense = layer(model_.encoder.has_value(), mlp(width_of(model_.intermediate)));
     memory.average = memory.dense;
+    if (model_.parallel_layers > 0) {
+      const double layers = std::max(to_double(model_.layers.value_or(0)), 1.0);
+      const double parallel = std::min(to_double(model_.parallel_layers), layers);
+      memory.average = ((layers - parallel) * memory.dense + parallel * side_by_side()) / layers;
+    }
     if (const auto& experts = model_.experts) {
       const double layers = std::max(to_double(model_.layers.value_or(0)), 1.0);
       const double dense = std::min(to_double(experts->dense_layers), layers);
@@ -45,6 +52,11 @@ class LayerCounter {
     return shared + std::max(self_attention(), mlp);
   }
 
+  /// A layer with attention and MLP side by side.
+  double side_by_side() const {
+    return blocks(1) + self_attention() + divided(joined_output) + mlp(width_of(model_.intermediate));
+  }
+
   double divided(double bytes) const { return bytes * split_.precision / split_.tensor; }
 
   /// What tensor parallelism does not divide, of some of the two blocks of a layer.
@@ -54,7 +66,8 @@ class LayerCounter {
   }
 
   double self_attention() const {
-    if (!model_.latent) return divided(layer_.split);
+    if (!model_.latent)
+      return divided(layer_.split + (model_.query_norm ? query_norms : 0) + (model_.attends_text ? text_attention : 0));
     const LatentAttention& latent = *model_.latent;
     const double heads = to_double(model_.heads.value_or(0)), key = to_double(latent.key_size),
                  value = to_double(latent.value_size), rotary = to_double(latent.rotary);

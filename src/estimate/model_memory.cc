@@ -28,6 +28,7 @@ std::string BudgetMaker::division_words(double by, std::string_view what) {
 
 Budget BudgetMaker::make() {
   add_weights();
+  add_image_networks();
   if (training_) {
     add_gradients();
     add_states();
@@ -40,6 +41,7 @@ Budget BudgetMaker::make() {
   add_scores();
   add_logits();
   add_cache();
+  add_image_coding();
   add_context();
   add_host();
   find_peak();
@@ -94,7 +96,9 @@ void BudgetMaker::add_weights() {
   }
   if (here.adapters > 0)
     words += fmt::format(" + {:.0f} bytes × {} of adapters", adapter_recipe.weights, count_words(here.adapters));
-  add(in, {"weights", "weights", to_bytes((base + adapter_recipe.weights * here.adapters) / shards), words});
+  const bool leaves = run_.offload_models && !training_;  // while other networks of the pipeline compute
+  add(in, {"weights", "weights", to_bytes((base + adapter_recipe.weights * here.adapters) / shards), words,
+           leaves ? Moment::pass : Moment::always});
 }
 
 bool BudgetMaker::gradients_replace_activations() const {
@@ -149,7 +153,8 @@ void BudgetMaker::add_gathered() {
   Inputs in;
   const Parameters here = parameters(in);
   const double encoder = model_.encoder ? to_double(model_.encoder->layers) : 0, table = number_bytes(in);
-  const double layers = std::max(in.size(model_.layers, "layers") + encoder, 1.0);
+  const double layers =
+      std::max((is_unet() ? unet_memory(in).blocks : in.size(model_.layers, "layers")) + encoder, 1.0);
   const double each = packed_bytes() > 0 ? packed_bytes() : table;
   const double unit = (here.all - here.embeddings) / std::max(layers / pipeline_, 1.0);
   const double units = gathered_units + (run_.adapter_rank ? 0 : 1);  // one more for the gradients of a whole unit
@@ -221,12 +226,14 @@ void BudgetMaker::add_host() {
 }
 
 void BudgetMaker::find_peak() {
-  double pass = 0, step = 0;
-  for (const Term& term : budget_.terms) {
-    if (term.moment != Moment::step) pass += to_double(term.bytes.count);
-    if (term.moment != Moment::pass) step += to_double(term.bytes.count);
+  double largest = -1;
+  for (const Moment moment : {Moment::pass, Moment::step, Moment::encode, Moment::decode}) {
+    double sum = 0;
+    for (const Term& term : budget_.terms)
+      if (term.moment == Moment::always || term.moment == moment) sum += to_double(term.bytes.count);
+    if (sum > largest) budget_.peak = moment;
+    largest = std::max(largest, sum);
   }
-  budget_.peak = step > pass ? Moment::step : Moment::pass;
   for (const Term& term : budget_.terms)
     if (budget_.at_peak(term)) budget_.total = budget_.total + term.bytes;
 }

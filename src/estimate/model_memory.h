@@ -1,4 +1,4 @@
-// The memory of a transformer's run before there is a log. Each of weights, gradients, optimizer states, activations,
+// The memory of a run before there is a log. Each of weights, gradients, optimizer states, activations,
 // logits and caches has a formula, per GPU. Nothing is assumed: a term with an unknown input is in Budget::missing with
 // the inputs that it needs. So a budget is complete, or it lists what it omits.
 #pragma once
@@ -46,11 +46,16 @@ enum class Quantisation { none, eight_bit, four_bit };  ///< of frozen base weig
 /// The settings of a run that change its memory. An absent group size is 1: no parallelism of that kind.
 struct RunShape {
   RunKind work = RunKind::training;
-  std::optional<i64> batch;         ///< samples per pass and GPU
-  std::optional<i64> sequence;      ///< tokens per sample
-  i64 image_tokens = 0;             ///< image tokens per sample, in addition to `sequence`
-  std::optional<i64> source;        ///< tokens per sample in an encoder; absent: as many as `sequence`
-  std::optional<i64> accumulation;  ///< passes per optimizer step
+  std::optional<i64> batch;               ///< samples per pass and GPU
+  std::optional<i64> sequence;            ///< tokens per sample
+  i64 image_width = 0, image_height = 0;  ///< pixels of an image, of an image generator
+  bool sliced = false, tiled = false;     ///< the VAE decodes one image at a time; in tiles
+  bool latents = false;                   ///< the VAE does not decode
+  bool offload_models = false;            ///< networks that wait are on the host: text encoders, VAE; while it decodes,
+                                          ///< the denoising network. In training: latents and embeddings are cached.
+  i64 image_tokens = 0;                   ///< image tokens per sample, in addition to `sequence`
+  std::optional<i64> source;              ///< tokens per sample in an encoder; absent: as many as `sequence`
+  std::optional<i64> accumulation;        ///< passes per optimizer step
   std::optional<Precision> precision;
   std::optional<Optimizer> optimizer;
   std::optional<Checkpointing> checkpointing;
@@ -68,14 +73,17 @@ struct RunShape {
   Quantisation cache = Quantisation::none;  ///< of keys and values in the cache
 };
 
-/// When a term takes memory. The peak of a budget is the larger of the two moments; `always` counts in both.
+/// When a term takes memory. The peak of a budget is the largest moment; `always` counts in each.
 enum class Moment {
   always,
-  pass,  ///< at the end of the forward pass, when activations and logits coexist
-  step,  ///< during the optimizer step
+  pass,    ///< at the end of the forward pass, when activations and logits coexist
+  step,    ///< during the optimizer step
+  encode,  ///< before the pass: the text encoders, in training the VAE
+  decode,  ///< after all steps of a generation: the VAE
 };
 template <>
-inline constexpr auto enum_names<Moment> = names_up_to<Moment::step>("always", "pass", "optimizer_step");
+inline constexpr auto enum_names<Moment> = names_up_to<Moment::decode>("always", "pass", "optimizer_step", "encode",
+                                                                       "decode");
 
 /// One part of the budget.
 struct Term {

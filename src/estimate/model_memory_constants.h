@@ -71,6 +71,35 @@ inline constexpr LayerBytes classic_layer = {10, 2, 8, 4};
 // fp32 copy and a 16-bit result each, two inputs of linear layers; query, key, value, output; four tensors of the MLP's
 // width. Llama-3.1-8B: 52, measured 28 copies of 2 bytes (stas00/ml-engineering, training/performance).
 inline constexpr LayerBytes gated_layer = {16, 8, 8, 8};
+// Diffusion transformers (DiT, arXiv 2212.09748; MMDiT, arXiv 2403.03206), counted operation by operation as diffusers
+// runs them. Attention and MLP each: the residual, the norm's result, the same with scale and shift, and what the block
+// puts out before its gate; query, key, value, output; of the MLP's width the input and output of GELU.
+inline constexpr LayerBytes modulated_layer = {16, 0, 8, 4};
+inline constexpr double query_norms = 4;     // queries and keys before their norms
+inline constexpr double text_attention = 6;  // query, output, residual
+// Attention and MLP from one norm: half of the shared bytes. Their results become one tensor, which a linear layer
+// keeps.
+inline constexpr double joined_output = 2;
+// UNets, counted in the same way (diffusers, ResnetBlock2D and BasicTransformerBlock), in bytes per number of a
+// channel. A residual block keeps the inputs of two norms, two activations and two convolutions. A transformer keeps
+// the inputs of a norm and of two projections, and in each layer those of three norms and their linear layers; query,
+// key, value and output; query and output of the attention to the text; the MLP with its gate, 16 hidden sizes wide.
+struct UnetBytes {
+  double residual, shortcut, transformer, layer;  // shortcut: of a block whose channels change
+};
+inline constexpr UnetBytes unet_16bit = {6, 0, 6, 56}, unet_autocast = {10, 2, 8, 62};  // autocast: norms in fp32
+// Without a backward pass, in numbers. A convolution has its block's input twice (as it is, and activated), its output,
+// and what cuDNN copies to its own layout: the input and the output. A transformer has two residuals, the norm's result
+// and the MLP.
+inline constexpr double conv_inputs = 3, conv_outputs = 2, transformer_numbers = 19;
+// The VAE (AutoencoderKL, in all published models with the same channels) needs most in the first block at full
+// resolution. cuDNN may take about as much again as workspace, if that much is free: ComfyUI and InvokeAI, which
+// measured it, plan with 2178 and 2200 numbers per pixel.
+inline constexpr double decoder_numbers = conv_inputs * 256 + conv_outputs * 128;
+inline constexpr double encoder_numbers = conv_inputs * 128 + conv_outputs * 128;
+inline constexpr double decoder_error = 0.5;
+inline constexpr double latent_pixels = 64;  // of an image for one number of a channel of the latents
+
 // Without a backward pass, a tensor is freed after its last use, and an MLP needs most: of the hidden size live the
 // embeddings (a variable of the model's loop in transformers), the residual and the MLP's input; of the MLP's width the
 // gate's activation, the other projection and their product, or without a gate the activation's input and output.

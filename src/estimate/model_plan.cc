@@ -42,6 +42,9 @@ struct Situation {
   bool fits(const RunShape& run) const { return oomdoctor::fits(compute_budget(model, run), capacity); }
 };
 
+/// The models that a change is for.
+enum class ModelKind { all, text, images };
+
 /// A possible change: when it applies, its effect, and the setting to write. `apply` may search for the largest value
 /// that fits.
 struct PlanChange {
@@ -50,6 +53,7 @@ struct PlanChange {
   bool (*applies)(const Situation&, const RunShape&);
   void (*apply)(const Situation&, RunShape&);
   std::string (*setting)(const RunShape& before, const RunShape& after);
+  ModelKind of = ModelKind::all;
 };
 
 // --- the changes: condition, effect, setting ------------------------------------------------------------------------
@@ -147,6 +151,8 @@ void shrink_batch(const Situation& situation, RunShape& run) {
                    situation.chosen != nullptr ? *situation.chosen->batch : find_largest(1, *run.batch - 1, fitting));
 }
 std::string batch_setting(const RunShape& before, const RunShape& after) {
+  if (after.work == RunKind::generation && after.image_width > 0)
+    return fmt::format("num_images_per_prompt={}", *after.batch);
   if (!is_training(after)) return fmt::format("per_device_eval_batch_size={}", *after.batch);
   const i64 samples = *before.batch * before.accumulation.value_or(1);
   return fmt::format("per_device_train_batch_size={}, gradient_accumulation_steps={}", *after.batch,
@@ -182,7 +188,38 @@ bool has_whole_cache(const Situation&, const RunShape& run) {
 void use_eight_bit_cache(const Situation&, RunShape& run) { run.cache = Quantisation::eight_bit; }
 std::string eight_bit_cache_setting(const RunShape&, const RunShape&) { return "--kv-cache-dtype fp8"; }
 
-bool has_sequence(const Situation&, const RunShape& run) { return run.sequence.value_or(0) > sequence_step; }
+bool makes_images(const Situation& situation, const RunShape& run) {
+  return situation.model.images && run.work == RunKind::generation;
+}
+bool decodes_several(const Situation& situation, const RunShape& run) {
+  return makes_images(situation, run) && has_batch(situation, run) && !run.sliced && !run.latents;
+}
+void decode_in_slices(const Situation&, RunShape& run) { run.sliced = true; }
+std::string slices_setting(const RunShape&, const RunShape&) { return "pipe.vae.enable_slicing()"; }
+
+bool decodes_large(const Situation& situation, const RunShape& run) {
+  const i64 tile = situation.model.images ? situation.model.images->tile : 0;
+  return makes_images(situation, run) && run.image_width * run.image_height > tile * tile && !run.tiled && !run.latents;
+}
+void decode_in_tiles(const Situation&, RunShape& run) { run.tiled = true; }
+std::string tiles_setting(const RunShape&, const RunShape&) { return "pipe.vae.enable_tiling()"; }
+
+bool holds_idle_models(const Situation& situation, const RunShape& run) {
+  return makes_images(situation, run) && situation.model.images->denoises && !run.offload_models;
+}
+void offload_idle_models(const Situation&, RunShape& run) { run.offload_models = true; }
+std::string idle_models_setting(const RunShape&, const RunShape&) { return "pipe.enable_model_cpu_offload()"; }
+
+bool encodes_inputs(const Situation& situation, const RunShape& run) {
+  return is_training(run) && situation.model.images && situation.model.images->denoises && !run.offload_models;
+}
+std::string cache_setting(const RunShape&, const RunShape&) {
+  return "--cache_latents, and text embeddings that are computed before the training";
+}
+
+bool has_sequence(const Situation& situation, const RunShape& run) {
+  return situation.model.patch == 0 && run.sequence.value_or(0) > sequence_step;
+}
 void shorten(const Situation& situation, RunShape& run) {
   if (situation.chosen != nullptr) {
     run.sequence = situation.chosen->sequence;
@@ -200,15 +237,23 @@ std::string sequence_setting(const RunShape&, const RunShape& run) {
 }
 
 /// In the order in which to make them. Changes that search for the largest value come after those without one.
-constexpr std::array<PlanChange, 16> candidates = {{
+constexpr std::array<PlanChange, 20> candidates = {{
     {"flash_attention", "Use SDPA or FlashAttention", 0, 1, keeps_scores, use_flash, flash_setting},
-    {"chunked_loss", "Compute head and loss part by part", 0, 1, keeps_logits, use_chunks, chunks_setting},
+    {"chunked_loss", "Compute head and loss part by part", 0, 1, keeps_logits, use_chunks, chunks_setting,
+     ModelKind::text},
     {"fused_step", "Use the fused optimizer", 0, 0, has_fused_step, use_fused_step, fused_setting},
     {"gradients_in_buckets", "Keep gradients in DDP's buckets", 0, 0, copies_into_buckets, use_bucket_view,
      bucket_setting},
     {"sequence_parallel", "Split the norms over the tensor-parallel ranks", 0, 0, repeats_norms, split_sequence,
-     split_setting},
+     split_setting, ModelKind::text},
     {"sixteen_bits", "Compute in bf16", 0, 1, is_fp32, use_16_bits, sixteen_bits_setting},
+    {"sliced_decode", "Decode one image at a time", 1, 0, decodes_several, decode_in_slices, slices_setting,
+     ModelKind::images},
+    {"tiled_decode", "Decode in tiles", 1, 1, decodes_large, decode_in_tiles, tiles_setting, ModelKind::images},
+    {"models_on_host", "Keep the networks that wait on the host", 2, 0, holds_idle_models, offload_idle_models,
+     idle_models_setting, ModelKind::images},
+    {"cached_inputs", "Cache latents and text embeddings", 0, 1, encodes_inputs, offload_idle_models, cache_setting,
+     ModelKind::images},
     {"checkpointing", "Checkpoint the activations of every layer", 2, 0, keeps_activations, use_checkpoints,
      checkpoints_setting},
     {"shard", "Shard over the data-parallel ranks", 2, 0, is_replicated, shard, shard_setting},
@@ -219,9 +264,9 @@ constexpr std::array<PlanChange, 16> candidates = {{
     {"eight_bit_base", "Keep the frozen weights in 8 bits", 2, 1, has_whole_weights, use_eight_bit_base,
      eight_bit_base_setting},
     {"eight_bit_cache", "Keep the KV cache in 8 bits", 0, 1, has_whole_cache, use_eight_bit_cache,
-     eight_bit_cache_setting},
+     eight_bit_cache_setting, ModelKind::text},
     {"batch", "Smaller micro-batches", 1, 1, has_batch, shrink_batch, batch_setting},
-    {"sequence", "Shorter sequences", 0, 3, has_sequence, shorten, sequence_setting},
+    {"sequence", "Shorter sequences", 0, 3, has_sequence, shorten, sequence_setting, ModelKind::text},
 }};
 constexpr std::array max_risks = {1, 2, 3};  // risk classes: rounding only; another model or schedule; other data
 
@@ -257,14 +302,15 @@ Price price_of(unsigned set) {
   return {sum, std::popcount(set), set};
 }
 
-/// Every set of changes up to a risk class, the cheapest first.
-std::vector<Price> sets_by_price(int max_risk) {
-  unsigned too_risky = 0;
+/// Every set of changes up to a risk class that this kind of model knows, the cheapest first.
+std::vector<Price> sets_by_price(const Situation& situation, int max_risk) {
+  unsigned possible = 0;
   for (unsigned i = 0; i < candidates.size(); ++i)
-    if (candidates.at(i).risk > max_risk) too_risky |= 1U << i;
+    if (candidates.at(i).risk <= max_risk &&
+        candidates.at(i).of != (situation.model.images ? ModelKind::text : ModelKind::images))
+      possible |= 1U << i;
   std::vector<Price> sets;
-  for (unsigned set = 1; set < 1U << candidates.size(); ++set)
-    if ((set & too_risky) == 0) sets.push_back(price_of(set));
+  for (unsigned set = possible; set != 0; set = (set - 1) & possible) sets.push_back(price_of(set));
   std::sort(sets.begin(), sets.end());
   return sets;
 }
@@ -354,7 +400,7 @@ Plan compute_plan(const ModelShape& model, const RunShape& run, i64 capacity) {
   };
   for (const int max_risk : max_risks) {
     if (!suffices(find_applicable(situation, run, max_risk))) continue;
-    const std::vector<Price> sets = sets_by_price(max_risk);
+    const std::vector<Price> sets = sets_by_price(situation, max_risk);
     const auto found =
         std::find_if(sets.begin(), sets.end(), [&](const Price& price) { return suffices(std::get<unsigned>(price)); });
     if (found != sets.end()) return make_plan(situation, run, std::get<unsigned>(*found));

@@ -68,6 +68,27 @@ class LinearLayers {
   double hidden_;
 };
 
+/// The linear layers of the transformers of a UNet.
+std::vector<LinearLayer> list_unet_matrices(const UnetShape& unet) {
+  std::vector<LinearLayer> all;
+  const auto add = [&](const UnetLevel& level, i64 layers, i64 transformers) {
+    const double hidden = to_double(level.channels), text = to_double(unet.text_width),
+                 count = to_double(layers * transformers), width = model_memory::classic_width * hidden;
+    if (count == 0) return;
+    // Attention to the image itself and to the text, then the MLP with a gate; around the layers two projections.
+    all.push_back({hidden, hidden, LinearRole::query, 2 * count});
+    all.push_back({hidden, hidden, LinearRole::value, count});
+    all.push_back({hidden, hidden, LinearRole::other, 3 * count + 2 * to_double(transformers)});
+    all.push_back({text, hidden, LinearRole::other, count});
+    all.push_back({text, hidden, LinearRole::value, count});
+    all.push_back({hidden, 2 * width, LinearRole::other, count});
+    all.push_back({width, hidden, LinearRole::other, count});
+  };
+  for (const UnetLevel& level : unet.levels) add(level, level.transformer_layers, 2 * unet.blocks + 1);
+  add(unet.levels.back(), unet.middle_layers, 1);
+  return all;
+}
+
 /// The layers whose MLP is a mixture of experts.
 double count_sparse_layers(const ModelShape& model) {
   if (!model.experts) return 0;
@@ -77,13 +98,15 @@ double count_sparse_layers(const ModelShape& model) {
 }  // namespace
 
 std::optional<std::vector<LinearLayer>> list_matrices(const ModelShape& model) {
+  if (model.images && model.images->unet) return list_unet_matrices(*model.images->unet);
   if (!model.hidden || !model.layers || (model.gated && !model.intermediate)) return std::nullopt;
   LinearLayers linear(model);
   const double layers = to_double(*model.layers), sparse = count_sparse_layers(model);
   const double encoder_layers = model.encoder ? to_double(model.encoder->layers) : 0;
-  const double attentions = layers + encoder_layers + (model.encoder ? layers : 0);  // the last: to the encoder
+  const double text = to_double(model.text_stream_layers), cross = model.encoder || model.attends_text ? layers : 0;
+  const double attentions = layers + text + encoder_layers + cross;
   if (!linear.add_attention(attentions)) return std::nullopt;
-  linear.add_mlp(linear.width_of(model.intermediate), layers - sparse);
+  linear.add_mlp(linear.width_of(model.intermediate), layers + text - sparse);
   if (model.encoder) linear.add_mlp(linear.width_of(model.encoder->intermediate), encoder_layers);
   if (sparse > 0) {
     const Experts& experts = *model.experts;

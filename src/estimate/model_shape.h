@@ -1,4 +1,4 @@
-// The sizes of a transformer, and the numbers that follow from them alone: parameters, embeddings, adapters.
+// The sizes of a model, and the numbers that follow from them alone: parameters, embeddings, adapters.
 #pragma once
 
 #include <optional>
@@ -36,6 +36,32 @@ struct EncoderShape {
   i64 tokens = 0;  ///< of every sample, if the model fixes their number (Whisper); else 0
 };
 
+/// One resolution of a UNet. The next level has half the side.
+struct UnetLevel {
+  i64 channels = 0;
+  i64 transformer_layers = 0;  ///< of each of its transformers; 0: it has no transformers
+  i64 heads = 0;
+};
+
+/// A network of convolutions and transformers: down through the levels, and up again with what each block on the way
+/// down put out.
+struct UnetShape {
+  std::vector<UnetLevel> levels;  ///< the finest first
+  i64 blocks = 2;                 ///< residual blocks of a level on the way down; it has one more on the way up
+  i64 middle_layers = 0;          ///< of the transformer in the middle
+  i64 text_width = 0;             ///< of the text embeddings
+};
+
+/// What an image generator has besides the network that denoises latents, which is the one that is trained.
+struct ImagePipeline {
+  i64 text_parameters = 0, vae_parameters = 0;
+  bool vae_fp32 = false;  ///< the VAE computes in fp32, whatever the precision of the rest
+  i64 tile = 512;         ///< side in pixels of the tiles of a tiled decode
+  bool guided = true;     ///< classifier-free guidance: a step computes each image with and without the prompt
+  bool denoises = true;   ///< false: a VAE alone
+  std::optional<UnetShape> unet = {};  ///< absent: a transformer, with the sizes of ModelShape
+};
+
 /// The sizes of a model; an absent one is unknown.
 struct ModelShape {
   std::optional<i64> parameters;  ///< if absent, computed from the sizes below
@@ -49,6 +75,12 @@ struct ModelShape {
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
   std::optional<EncoderShape> encoder;  ///< the other sizes are then those of the decoder
+  std::optional<ImagePipeline> images;  ///< of an image generator
+  bool modulated = false;               ///< a diffusion transformer, whose norms get scale and shift from the time step
+  bool query_norm = false;              ///< norms of queries and keys; known for diffusion transformers only
+  bool attends_text = false;            ///< a second attention, to the text; false: text and image are one sequence
+  i64 parallel_layers = 0;              ///< of `layers`, those with attention and MLP side by side (FLUX)
+  i64 text_stream_layers = 0;           ///< of `layers`, those with a second set of weights for the text (MMDiT)
   bool biased_scores = false;           ///< positions are biases of the scores, which SDPA does not take (T5)
   bool irregular = false;               ///< of an unknown structure: the sizes alone determine nothing
   std::vector<std::string_view>

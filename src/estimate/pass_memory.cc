@@ -1,4 +1,5 @@
-// The terms of a pass: activations, attention scores, logits and the KV cache.
+// The terms of a pass: activations, attention scores, logits and the KV cache; and the other networks of an image
+// generator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +11,12 @@ namespace oomdoctor {
 using namespace model_memory;
 
 double BudgetMaker::tokens(Inputs& in) const {
-  return in.size(run_.batch, "batch") * (in.size(run_.sequence, "seq") + to_double(run_.image_tokens)) / context_;
+  return samples_of_pass(in) * (in.size(run_.sequence, "seq") + to_double(run_.image_tokens)) / context_;
 }
 
 std::string BudgetMaker::token_words() const {
-  return fmt::format("{} × {} tokens{}", run_.batch.value_or(0), run_.sequence.value_or(0) + run_.image_tokens,
+  Inputs in;
+  return fmt::format("{:.0f} × {} tokens{}", samples_of_pass(in), run_.sequence.value_or(0) + run_.image_tokens,
                      division_words(context_, "ranks"));
 }
 
@@ -63,6 +65,11 @@ void BudgetMaker::add_stack(Inputs in, std::string_view id, std::string_view lab
 
 void BudgetMaker::add_activations() {
   for (const std::string_view part : model_.uncounted) budget_.missing.push_back({part, {}});
+  if (is_unet()) return add_unet_activations();
+  if (model_.images && !model_.images->denoises) {
+    if (training_) budget_.missing.push_back({"activations", {}});
+    return;
+  }
   // No formula says how the stages of a pipeline share an encoder.
   if (model_.irregular || (model_.encoder && pipeline_ > 1)) return budget_.missing.push_back({"activations", {}});
   Inputs in;
@@ -82,6 +89,72 @@ void BudgetMaker::add_activations() {
   add_attended(in, kept ? layers : 1, memory.attended * source, memory.attended, words(source_words()));
 }
 
+UnetMemory BudgetMaker::unet_memory(Inputs& in) const {
+  const double latents = to_double(run_.image_width) * to_double(run_.image_height) / latent_pixels;
+  return compute_unet_memory(*model_.images->unet, latents, {number_bytes(in), run_.precision == Precision::autocast});
+}
+
+double BudgetMaker::samples_of_pass(Inputs& in) const {
+  const bool guided = model_.images && model_.images->guided && run_.work == RunKind::generation;
+  return in.size(run_.batch, "batch") * (guided ? 2 : 1);
+}
+
+std::string BudgetMaker::image_words(double images) const {
+  return fmt::format("{:.0f} {} of {} × {} pixels", images, images == 1 ? "image" : "images", run_.image_width,
+                     run_.image_height);
+}
+
+void BudgetMaker::add_unet_activations() {
+  Inputs in;
+  const UnetMemory unet = unet_memory(in);
+  const double images = samples_of_pass(in);
+  const auto term = [&](double bytes, const std::string& formula) {
+    add(in, {"activations", "activations", to_bytes(images * bytes, activation_error * images * bytes),
+             fmt::format("{} × {}", formula, image_words(images)), Moment::pass, true});
+  };
+  const auto size = [](double bytes) { return computed_bytes_text(whole_number(bytes)); };
+  if (!training_) return term(unet.passing, size(unet.passing) + " in the largest block");
+  if (in.choice(run_.checkpointing, "checkpointing") != Checkpointing::full)
+    return term(unet.kept, fmt::format("{} in all {:.0f} blocks", size(unet.kept), unet.blocks));
+  term(unet.inputs + unet.largest, fmt::format("({} of inputs of {:.0f} blocks + {} for one whole block)",
+                                               size(unet.inputs), unet.blocks, size(unet.largest)));
+}
+
+void BudgetMaker::add_image_networks() {
+  if (!model_.images || (training_ && run_.offload_models)) return;
+  Inputs in;
+  const double each = number_bytes(in), vae_each = model_.images->vae_fp32 ? fp32 : each;
+  const auto term = [&](std::string_view id, std::string_view label, double bytes_each, i64 parameters, Moment moment) {
+    add(in, {id, label, to_bytes(bytes_each * to_double(parameters)),
+             fmt::format("{:.0f} bytes × {} parameters", bytes_each, count_words(to_double(parameters))),
+             run_.offload_models ? moment : Moment::always});
+  };
+  term("text_encoders", "text encoders", each, model_.images->text_parameters, Moment::encode);
+  term("vae", "VAE", vae_each, model_.images->vae_parameters, Moment::decode);
+}
+
+void BudgetMaker::add_image_coding() {
+  if (!model_.images || run_.work == RunKind::evaluation) return;
+  if (training_ ? run_.offload_models || !model_.images->denoises : run_.latents) return;
+  Inputs in;
+  const double each = model_.images->vae_fp32 ? fp32 : number_bytes(in);
+  const double images = run_.sliced && !training_ ? 1 : in.size(run_.batch, "batch");
+  const double tile = to_double(model_.images->tile) * to_double(model_.images->tile);
+  const double whole = to_double(run_.image_width) * to_double(run_.image_height);
+  const bool tiled = run_.tiled && !training_ && tile < whole;
+  const double numbers = training_ ? encoder_numbers : decoder_numbers,
+               bytes = numbers * each * images * (tiled ? tile : whole);
+  const std::string words = tiled ? fmt::format("{:.0f} {} of {} × {} pixels", images, images == 1 ? "tile" : "tiles",
+                                                model_.images->tile, model_.images->tile)
+                                  : image_words(images);
+  add(in,
+      {training_ ? "encode" : "decode", training_ ? "VAE encode" : "VAE decode", to_bytes(bytes, decoder_error * bytes),
+       fmt::format("one block at full resolution: {:.0f} bytes × {:.0f} numbers of a pixel × {}, or up to twice as "
+                   "much with cuDNN's workspace",
+                   each, numbers, words),
+       training_ ? Moment::encode : Moment::decode, training_ || !run_.sliced});
+}
+
 void BudgetMaker::add_attended(const Inputs& in, double layers, double of_layer, double each,
                                const std::string& words) {
   if (run_.work == RunKind::generation) return;  // in the cache
@@ -96,6 +169,17 @@ void BudgetMaker::add_scores() {
   if (run_.attention == Attention::flash) return;
   Inputs in;
   in.choice(run_.attention, "attention");
+  if (is_unet()) {
+    const UnetMemory unet = unet_memory(in);
+    const bool kept = training_ && in.choice(run_.checkpointing, "checkpointing") == Checkpointing::none;
+    const double each = scores * number_bytes(in) / sixteen_bit, images = samples_of_pass(in),
+                 bytes = each * images * (kept ? unet.scores : unet.largest_scores);
+    return add(in, {"scores", "attention scores", to_bytes(bytes, activation_error * bytes),
+                    fmt::format("{:.0f} bytes × {} scores in {} × {}", each,
+                                count_words(kept ? unet.scores : unet.largest_scores),
+                                kept ? "all layers" : "the largest layer", image_words(images)),
+                    Moment::pass, true});
+  }
   const double length = in.size(run_.sequence, "seq") + to_double(run_.image_tokens);
   const double source = model_.encoder ? source_length(in) : 0;
   const double heads = in.size(model_.heads, "heads") / tensor_;
@@ -149,7 +233,7 @@ double BudgetMaker::cache_bytes(Inputs& in) const {
 }
 
 void BudgetMaker::add_cache() {
-  if (run_.work != RunKind::generation) return;
+  if (run_.work != RunKind::generation || model_.images) return;
   Inputs in;
   const double heads = model_.kv_heads ? to_double(*model_.kv_heads) : in.size(model_.heads, "heads");
   const double size = model_.head_size

@@ -16,7 +16,16 @@ namespace oomdoctor {
 namespace {
 
 std::string_view moment_words(const Budget& budget) {
-  return budget.peak == Moment::step ? "in the optimizer's step" : "at the end of the forward pass";
+  switch (budget.peak) {
+    case Moment::step:
+      return "in the optimizer's step";
+    case Moment::encode:
+      return "while the inputs are encoded";
+    case Moment::decode:
+      return "while the VAE decodes";
+    default:
+      return "at the end of the forward pass";
+  }
 }
 
 /// For example "79.15 GiB", "79.15 ± 6.80 GiB".
@@ -132,8 +141,9 @@ void add_sweep(Page& page, const MemoryEstimate& estimate) {
     for (std::size_t i = first; i < sweep.sequences.size(); ++i) cells.push_back(cell(i));
     page.line(sweep_row(name, cells));
   };
-  page.heading("Peak in GiB by batch and tokens of a sample; - does not fit");
-  row("tokens", [&](std::size_t i) { return count_text(sweep.sequences[i]); });
+  const bool has_tokens = sweep.sequences.back() > 0;  // a UNet has none
+  page.heading(fmt::format("Peak in GiB by batch{}; - does not fit", has_tokens ? " and tokens of a sample" : ""));
+  if (has_tokens) row("tokens", [&](std::size_t i) { return count_text(sweep.sequences[i]); });
   for (std::size_t batch = 0; batch < sweep.batches.size(); ++batch)
     row(count_text(sweep.batches[batch]), [&](std::size_t i) {
       const SweepPoint& point = sweep.points[batch * sweep.sequences.size() + i];

@@ -162,7 +162,7 @@ class Messages(Case):
     def test_what_is_nearly_right_is_named(self):
         self.assert_refused(["--versoin"], "unknown option '--versoin'", "did you mean '--version'?")
         self.assert_refused(["estimate", "--params", "7B", "--layers", "32", "--hidden", "4096", "--card", "A100"],
-                            "unknown GPU 'A100' in --card", "did you mean A100-40GB or A100-80GB?")
+                            "unknown GPU 'A100'", "did you mean A100-40GB or A100-80GB?")
 
     def test_a_family_of_formats_is_explained(self):
         done = run("explain", "megatron")
@@ -1111,6 +1111,14 @@ bf16: true
         self.assertEqual(self.estimate(*command), self.estimate(*same))
         self.assertEqual(self.terms("--batch", "1", *command), self.terms(*same, "--batch", "1"))
 
+    def test_the_command_of_a_diffusers_script_is_options(self):
+        command = ("-- accelerate launch --mixed_precision fp16 train_text_to_image{}.py --resolution=768 --train_batch_size=2 "
+                   "--pretrained_model_name_or_path=stabilityai/stable-diffusion-2-1 --gradient_checkpointing --use_8bit_adam")
+        same = "--model sd-2.1 --image 768x768 --batch 2 --checkpointing full --optimizer AdamW-8bit"
+        self.assertEqual(self.terms(*command.format("").split()), self.terms(*same.split(), "--precision", "amp"))
+        self.assertEqual(self.terms(*command.format("_lora").split(), "--rank", "8"), self.terms(*same.split(), "--lora-rank", "8"))
+        self.assertEqual(self.terms(*command.format("_lora").split()), self.terms(*same.split(), "--lora-rank", "4"))
+
     def test_settings_in_other_spellings(self):
         base = "base_model: llama-3-8b\nsequence_len: 2048\n"
         for settings, options, note in (
@@ -1178,15 +1186,48 @@ bf16: true
             self.assert_refused(["estimate", "--model", typed], f"unknown model '{typed}' in --model", near)
         self.assertIn("Mixtral-8x7B", run("list", "models").stdout)
 
-    def test_diffusion_models_have_all_but_their_activations(self):
-        for typed in ("sdxl", "stabilityai/stable-diffusion-xl-base-1.0", "flux-dev", "stable-diffusion-v1-5", "sd-vae-ft-mse"):
-            done = self.estimate("--model", typed, "--batch", "4")
-            self.assertEqual([term["label"] for term in done["missing"]], ["activations"], typed)
+    def test_image_generators_are_counted_whole(self):
+        for typed in ("sdxl", "stabilityai/stable-diffusion-xl-base-1.0", "flux-dev", "stable-diffusion-v1-5", "sd3", "pixart-alpha",
+                      "facebook/DiT-XL-2-256"):
+            for task in ("train", "generate"):
+                done = self.estimate("--model", typed, "--batch", "4", "--task", task)
+                self.assertEqual(done["missing"], [], typed)
+                self.assertIn("activations", {term["id"] for term in done["terms"]}, typed)
         self.assertEqual(self.terms("--model", "sdxl")["optimizer"], 12 * 2567463684)
         done = self.run_here("estimate", "--model", "sdxl", "--batch", "4", "--card", "4090")
-        self.assertIn("training, 4 images in a pass", done.stdout)
+        self.assertIn("training, 4 images of 1024 × 1024 pixels in a pass", done.stdout)
         self.assertIn("DOES NOT FIT", done.stdout)
-        self.assertIn("activations", self.terms("--model", "facebook/DiT-XL-2-256", "--batch", "32"))
+        self.assertEqual([term["label"] for term in self.estimate("--model", "sd-vae-ft-mse")["missing"]], ["activations"])
+
+    def test_the_vae_decodes_after_the_steps_of_a_generation(self):
+        words = ["--model", "sdxl", "--task", "generate", "--batch", "4"]
+        whole = self.estimate(*words)
+        self.assertEqual(whole["peak"]["moment"], "decode")
+        decode = {name: self.terms(*words, *options).get("decode")
+                  for name, options in {"whole": [], "sliced": ["--decode", "sliced"], "large": ["--image", "2048x2048"],
+                                        "tiled": ["--image", "2048x2048", "--decode", "tiled"], "none": ["--decode", "none"]}.items()}
+        self.assertEqual(decode["whole"], 4 * 1024 * 4 * 2**20)  # four bytes, 1024 numbers of a pixel, four images
+        self.assertEqual((decode["sliced"], decode["large"], decode["tiled"]),
+                         (decode["whole"] // 4, 4 * decode["whole"], decode["whole"]))
+        self.assertIsNone(decode["none"])
+        alone = self.estimate(*words, "--offload", "models")
+        self.assertEqual({term["id"]: term["moment"] for term in alone["terms"]},
+                         {"weights": "pass", "text_encoders": "encode", "vae": "decode", "activations": "pass", "decode": "decode",
+                          "context": "always"})
+        plan = self.estimate(*words, "--card", "16GiB")["plan"]
+        self.assertTrue(plan["fits"])
+        self.assertIn("sliced_decode", {change["id"] for change in plan["changes"]})
+        cached = self.terms("--model", "sdxl", "--lora-rank", "16", "--offload", "models")
+        self.assertFalse({"text_encoders", "vae", "encode"} & cached.keys())
+        for words, message in ((["--model", "llama-3-8b", "--offload", "models"], "--offload models needs an image generator"),
+                               (["--model", "sdxl", "--decode", "tiled"], "--decode needs an image generator that generates"),
+                               (["--model", "sdxl", "--seq", "77"], "--seq: no text is in the sequence of this model"),
+                               (["--model", "sdxl", "--image", "1024x1024/16"], "invalid --image '1024x1024/16'")):
+            self.assert_refused(["estimate", *words], message)
+
+    def test_a_gpu_is_named_by_either_option(self):
+        words = ["--params", "1B", "--task", "generate"]
+        self.assertEqual(self.estimate(*words, "--gpu", "a100-80g"), self.estimate(*words, "--card", "a100-80g"))
 
     def test_a_mixture_of_experts_is_counted_whole(self):
         _, fields = published_models.PUBLISHED["Mixtral-8x7B"]
@@ -1396,12 +1437,12 @@ bf16: true
                 (["--params", "7B", "--layers", "nan"], "invalid --layers 'nan'", ""),
                 (["--params", "7B", "--seq", "1.5"], "invalid --seq '1.5'", ""),
                 (["--params", "7B", "--optimizer", "adamv"], "invalid --optimizer 'adamv'", ""),
-                (["--params", "7B", "--card", "H10"], "unknown GPU 'H10' in --card", ""),
-                (["--params", "7B", "--card", "0GiB"], "unknown GPU '0GiB' in --card", ""),
-                (["--params", "7B", "--card", "a100 sxm"], "unknown GPU 'a100 sxm' in --card", "did you mean A100-40GB or A100-80GB?"),
-                (["--params", "7B", "--card", "4060 ti"], "unknown GPU '4060 ti' in --card", "did you mean RTX-4060-Ti-16GB?"),
-                (["--params", "7B", "--card", "24"], "unknown GPU '24' in --card", "a size needs its unit: 24GB"),
-                (["--params", "7B", "--card", "8xH100"], "unknown GPU '8xH100' in --card",
+                (["--params", "7B", "--card", "H10"], "unknown GPU 'H10'", ""),
+                (["--params", "7B", "--card", "0GiB"], "unknown GPU '0GiB'", ""),
+                (["--params", "7B", "--card", "a100 sxm"], "unknown GPU 'a100 sxm'", "did you mean A100-40GB or A100-80GB?"),
+                (["--params", "7B", "--card", "4060 ti"], "unknown GPU '4060 ti'", "did you mean RTX-4060-Ti-16GB?"),
+                (["--params", "7B", "--card", "24"], "unknown GPU '24'", "a size needs its unit: 24GB"),
+                (["--params", "7B", "--card", "8xH100"], "unknown GPU '8xH100'",
                  "name one GPU; --dp, --tp and --pp say how many share the work"),
                 (["--params", "7B", "--image", "10x"], "invalid --image '10x'",
                  "use WIDTHxHEIGHT/PATCH in pixels, for example 1024x768/28"),

@@ -34,6 +34,22 @@ TORCHTUNE = "https://github.com/pytorch/torchtune README.md, Optimization flags"
 # FSDP and full checkpointing: tables 2 and 4. Each memory is that of the fullest GPU.
 TORCHTITAN = "https://github.com/pytorch/torchtitan benchmarks/llama3_h100_202412_torchtitan.md"
 
+# Image generators, whose peak is the VAE's decode in fp16 or fp32: max_memory_allocated in bytes, on one A100 or one 4090.
+MUSE = "https://github.com/huggingface/open-muse benchmark/artifacts/all.csv"
+# max_memory_allocated ÷ 2^30 for four images of 1024 pixels on an A100 with 40 GB. The table's other rows also depend on
+# the free memory: with a sliced decode, 15.40, cuDNN found room for a workspace twice as large as all tensors, and with
+# precomputed text embeddings the peak is larger than with the text encoders on the GPU.
+SDXL = "https://huggingface.co/blog/simple_sdxl_optimizations"
+# The same unit, in fp16, where T5 keeps a part of its weights in fp32: 1.9 GiB that the estimate does not have.
+SD3 = "https://huggingface.co/blog/sd3"
+FLUX = "https://huggingface.co/blog/diffusers-quantization"  # max_memory_reserved ÷ 2^30, an H100
+# A T4 with 15.8 × 10^9 bytes, 512 pixels, xformers, latents and text embeddings cached: "GB VRAM usage" of the device,
+# which also holds freed blocks. Without checkpointing, gradients do not fit into the freed blocks of the activations:
+# a batch of 2 took 13.67 (the estimate is 28% lower). A whole T4 was full with AdamW in 32 bits, 15.79.
+DREAMBOOTH = "https://github.com/ShivamShrirao/diffusers examples/dreambooth/README.md"
+FLUX_LORA = "https://huggingface.co/blog/flux-qlora"  # 512 × 768 pixels, rank 4, checkpointing, cached inputs
+X_FLUX = "https://github.com/XLabs-AI/x-flux/issues/12"  # 512 pixels, rank 16, the text encoders and the VAE on the GPU
+
 _QWEN25 = "--task generate --model qwen2.5-"
 _QWEN = "--precision bf16 --lora-rank 64 --batch 1 --accumulation 8 --checkpointing full --gated "
 _QWEN_1_8B = _QWEN + "--hidden 2048 --layers 24 --heads 16 --intermediate 5504 --vocab 151936"
@@ -46,6 +62,9 @@ _FMS = "--model mistral-7b --precision bf16 --checkpointing full --accumulation 
 _BERT = "--model bert-large --seq 512 --precision fp32 --attention eager --loss chunked --fused-step"
 _TORCHTUNE = "--model llama-3.2-3b --batch 2 --seq 4096 --precision bf16 --accumulation 1"
 _TORCHTITAN = "--precision amp --zero 3 --checkpointing full"
+_DRAW = "--task generate --model "
+_DREAMBOOTH = "--model sd-1.4 --image 512x512 --optimizer AdamW-8bit --offload models "
+_FLUX_LORA = "--model flux-dev --image 512x768 --lora-rank 4 --optimizer AdamW-8bit --checkpointing full --offload models"
 
 PEAKS = [  # source, what was measured, options, the published peak in bytes
     (QWEN25, ALLOCATOR, _QWEN25 + "0.5b --seq 2049", 0.97 * GIB),
@@ -93,6 +112,28 @@ PEAKS = [  # source, what was measured, options, the published peak in bytes
     (TORCHTITAN, ALLOCATOR, _TORCHTITAN + " --model llama-3.1-8b --seq 262144 --cp 8", 84.5 * GIB),
     (TORCHTITAN, ALLOCATOR, _TORCHTITAN + " --model llama-3.1-70b --batch 16 --seq 8192 --dp 32 --tp 8 --sequence-parallel",
      71.9 * GIB),
+    (MUSE, ALLOCATOR, _DRAW + "sd-1.5 --batch 1", 2812753408),
+    (MUSE, ALLOCATOR, _DRAW + "sd-1.5 --batch 8", 6473186816),
+    (MUSE, ALLOCATOR, _DRAW + "sd-2.1 --batch 1 --image 512x512", 3247182848),  # sd-turbo
+    (MUSE, ALLOCATOR, _DRAW + "sd-2.1 --batch 8 --image 512x512", 6908960256),
+    (MUSE, ALLOCATOR, _DRAW + "sdxl --batch 1", 11236343296),
+    (MUSE, ALLOCATOR, _DRAW + "sdxl --batch 8", 32992142848),
+    (MUSE, ALLOCATOR, _DRAW + "sdxl --batch 8 --decode none", 9772893184),
+    (SDXL, ALLOCATOR, _DRAW + "sdxl --batch 4 --precision fp32", 28.09 * GIB),
+    (SDXL, ALLOCATOR, _DRAW + "sdxl --batch 4", 21.72 * GIB),
+    (SDXL, ALLOCATOR, _DRAW + "sdxl --batch 4 --offload models", 20.21 * GIB),
+    (SD3, ALLOCATOR, _DRAW + "sd3", 18.765 * GIB),
+    (SD3, ALLOCATOR, _DRAW + "sd3 --offload models", 12.0645 * GIB),
+    (FLUX, ALLOCATOR, _DRAW + "flux-dev", 36.166 * GIB),
+    (DREAMBOOTH, DEVICE, _DREAMBOOTH + "--precision amp --batch 1 --accumulation 1 --checkpointing full", 9.92 * GB),
+    (DREAMBOOTH, DEVICE, _DREAMBOOTH + "--precision fp32 --batch 1 --accumulation 1 --checkpointing full", 10.08 * GB),
+    (DREAMBOOTH, DEVICE, _DREAMBOOTH + "--precision amp --batch 2 --accumulation 1 --checkpointing full", 10.4 * GB),
+    (DREAMBOOTH, DEVICE, _DREAMBOOTH + "--precision amp --batch 1 --accumulation 1", 11.17 * GB),
+    (DREAMBOOTH, DEVICE, _DREAMBOOTH + "--precision amp --batch 1 --accumulation 2 --checkpointing full", 11.56 * GB),
+    (DREAMBOOTH, DEVICE, _DREAMBOOTH + "--precision amp --batch 1 --accumulation 2", 13.7 * GB),
+    (FLUX_LORA, DEVICE, _FLUX_LORA, 26 * GB),
+    (FLUX_LORA, DEVICE, _FLUX_LORA + " --bits 4", 9 * GB),
+    (X_FLUX, DEVICE, "--model flux-dev --image 512x512 --lora-rank 16 --lora-targets query-value --accumulation 2", 42837 * MIB),
 ]
 
 

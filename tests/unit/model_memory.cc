@@ -5,6 +5,7 @@
 #include "catch.h"
 #include "estimate/model_plan.h"
 #include "estimate/sweep.h"
+#include "estimate/unet_memory.h"
 
 using namespace oomdoctor;
 
@@ -682,4 +683,79 @@ TEST_CASE("the number of ranks is a power of two", "[model_plan]") {
   CHECK(ranks_that_fit(llama_2_7b(), run, 80 * GiB) == 2);
   CHECK(ranks_that_fit(llama_2_7b(), run, 24 * GiB) == 8);
   CHECK_FALSE(ranks_that_fit(llama_2_7b(), run, 2 * GiB));
+}
+
+namespace {
+
+UnetShape unet_of_sdxl() { return {{{320, 0, 5}, {640, 2, 10}, {1280, 10, 20}}, 2, 10, 2048}; }
+
+ModelShape sdxl() {
+  ModelShape model = of_parameters(2'567'463'684);
+  model.patch = 8;
+  model.images = ImagePipeline{817'720'320, 83'653'863, true, 1024, true, true, unet_of_sdxl()};
+  return model;
+}
+
+RunShape of_images(RunKind work, i64 batch) {
+  RunShape run = training(batch, 0);
+  run.work = work;
+  run.precision = work == RunKind::training ? Precision::mixed : Precision::pure_16bit;
+  run.image_width = run.image_height = 1024;
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("a UNet is counted block by block", "[model_memory]") {
+  const UnetShape small{{{320, 1, 8}, {640, 1, 8}, {1280, 1, 8}, {1280, 0, 8}}, 2, 1, 768};
+  const auto kept = [](const UnetShape& unet, double latents, UnetPrecision precision) {
+    return compute_unet_memory(unet, latents, precision).kept / static_cast<double>(GiB);
+  };
+  CHECK(kept(small, 4096, {2, false}) == near(0.8469));
+  CHECK(kept(small, 4096, {2, true}) == near(1.0831));
+  CHECK(kept(unet_of_sdxl(), 16384, {2, false}) == near(6.3037));
+  CHECK(kept(unet_of_sdxl(), 16384, {4, false}) == near(2 * 6.3037));
+  const UnetMemory memory = compute_unet_memory(unet_of_sdxl(), 16384, {2, false});
+  // The first block at the finest level on the way up: 960 channels in, 320 out, three aside, 640 in the caller.
+  CHECK(memory.passing == Approx(2 * 16384.0 * (3 * 960 + 2 * 320 + 3 * 320 + 640)));
+  CHECK(memory.largest_scores == Approx(10 * 4096.0 * 4096));
+  CHECK(memory.inputs < memory.kept / 10);
+}
+
+TEST_CASE("an image generator needs most while its VAE decodes", "[model_memory]") {
+  RunShape run = of_images(RunKind::generation, 4);
+  const Budget whole = compute_budget(sdxl(), run);
+  CHECK(whole.peak == Moment::decode);
+  CHECK(gib(whole, "decode") == near(16));  // 1024 numbers of 4 bytes for each of 2^20 pixels
+  run.sliced = true;
+  CHECK(gib(compute_budget(sdxl(), run), "decode") == near(4));
+  run.sliced = false;
+  run.latents = true;
+  CHECK(compute_budget(sdxl(), run).peak == Moment::pass);
+  const Budget trained = compute_budget(sdxl(), of_images(RunKind::training, 1));
+  CHECK(gib(trained, "encode") == near(2.5));
+  CHECK(find(trained, "encode")->moment == Moment::encode);
+}
+
+TEST_CASE("a plan for images decodes them one by one", "[model_memory]") {
+  const Plan plan = compute_plan(sdxl(), of_images(RunKind::generation, 4), 16 * GiB);
+  CHECK(plan.fits);
+  REQUIRE(plan.changes.size() == 1);
+  CHECK(plan.changes[0].id == "sliced_decode");
+  CHECK(plan.changes[0].setting == "pipe.vae.enable_slicing()");
+}
+
+TEST_CASE("a diffusion transformer keeps the inputs of its modulations", "[model_memory]") {
+  ModelShape model = of_parameters(1'000'000);
+  model.layers = 1;
+  model.hidden = 1024;
+  model.patch = 16;
+  model.modulated = true;
+  model.images = ImagePipeline{};
+  RunShape run = training(1, 1024);
+  CHECK(gib(compute_budget(model, run), "activations") == near(40.0 / 1024));  // 16 + 8 + 4 × 4 bytes of each number
+  model.query_norm = true;
+  CHECK(gib(compute_budget(model, run), "activations") == near(44.0 / 1024));
+  model.parallel_layers = 1;  // 8 + 8 + 4 + 2 + 4 × 4
+  CHECK(gib(compute_budget(model, run), "activations") == near(38.0 / 1024));
 }
