@@ -46,6 +46,7 @@ void using_memory(const Match& m, EventSink& sink) {
   name_moment(m.cursor, r, at_step);
   sink.reading(r, at_step);
   sink.setting("capacity", std::string(m[2]) + " GiB");
+  if (m[0].find(" on TPU") != std::string_view::npos) sink.setting("vendor", "google");
 }
 
 void step(const Match& m, EventSink& sink) {

@@ -293,7 +293,7 @@ std::string describe_short_series(const FittedSeries& fitted) {
   if (points.size() < 2) return "too few values for a trend";
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   if (const auto rise = find_equal_rise(fitted))
-    return fmt::format("the last rises are equal to the last digit, {} each, as if the same were kept each time",
+    return fmt::format("the last rises are all {}, to the last digit, as if each step kept the same once more",
                        size_text(fitted, *rise));
   if (rises_to_mention(fitted))
     return fmt::format("{} by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",

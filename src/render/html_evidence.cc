@@ -209,6 +209,11 @@ std::string Citations::links(std::vector<Location> all, std::size_t most) const 
   return text;
 }
 
+std::string Citations::links_of_range(const Location& first, const Location& last) const {
+  if (report_.inputs.size() != 1 || first.event || first.offset) return links({first, last}, 2);
+  return fmt::format("lines {}–{}", link(first, std::to_string(first.line)), link(last, std::to_string(last.line)));
+}
+
 void add_failures(Document& page, const Content& content) {
   const Report& report = content.report;
   std::size_t shown = 0;
@@ -250,9 +255,10 @@ void add_inputs(Document& page, const Content& content) {
     page.add("</p>\n");
   }
   add_input_table(page, report);
-  page.add("<p class=\"muted\">{} read, {} recognised{}{}.</p>\n", plural(report.coverage.lines, "line", "lines"),
-           count_text(report.coverage.claimed), report.coverage.by_parser.empty() ? "" : ": ",
-           html_inline(readers(report.coverage)));
+  if (report.coverage.lines > 0)  // a snapshot has none
+    page.add("<p class=\"muted\">{} read, {} recognised{}{}.</p>\n", plural(report.coverage.lines, "line", "lines"),
+             count_text(report.coverage.claimed), report.coverage.by_parser.empty() ? "" : ": ",
+             html_inline(readers(report.coverage)));
   if (report.trace.empty()) return;
   page.add("<details><summary>{}</summary>\n<pre>",
            plural(static_cast<std::int64_t>(report.trace.size()), "known fact", "known facts"));

@@ -162,8 +162,6 @@ void add_cell(Document& page, std::string_view title, const std::string& text, s
 }
 
 void add_series_row(Document& page, const Content& content, const ReportSeries& of) {
-  std::vector<Location> from = {of.first};
-  if (!is_single(of)) from.push_back(of.last);
   page.add("<tr><th scope=\"row\">{}</th>", short_title(content.report, of));
   page.add("<td class=\"picture\">{}</td>", svg_spark(of.points, find_colour(content.plots, of)));
   add_cell(page, "first", value_text(of, of.first_value));
@@ -171,7 +169,9 @@ void add_series_row(Document& page, const Content& content, const ReportSeries& 
   add_cell(page, "max", value_text(of, of.max_value));
   add_cell(page, "values", count_text(of.n));
   add_cell(page, "trend", html_inline(is_single(of) ? "printed once" : trend_words(of)), "words");
-  add_cell(page, "from", content.citations.links(from, 2), "place");
+  add_cell(page, "from",
+           is_single(of) ? content.citations.links({of.first}, 1) : content.citations.links_of_range(of.first, of.last),
+           "place");
   page.add("</tr>\n");
 }
 

@@ -23,6 +23,8 @@ class Citations {
 
   /// For example "lines 32 and 156" as HTML, in the order of the log, at most `most` of them; "" for none.
   std::string links(std::vector<Location> all, std::size_t most) const;
+  /// For example "lines 32–156".
+  std::string links_of_range(const Location& first, const Location& last) const;
   /// The attribute ` id="line-1-32"` for the element that shows the line; "" if no mention links to it.
   std::string anchor(const Location& at) const;
   /// The lines that reasons and fixes cite, in the order of the log, without the lines of failures.

@@ -100,9 +100,9 @@ void add_account(Page& page, const ReportIncident& of) {
   }
 }
 
-/// For example "lines 10 to 40", or the log of the run if each run has its own.
+/// For example "lines 10–40", or the log of the run if each run has its own.
 std::string run_location(const ReportRun& run, bool in_one_log) {
-  return in_one_log ? fmt::format("lines {} to {}", run.first_line, run.last_line) : plain_line(run.path);
+  return in_one_log ? fmt::format("lines {}–{}", run.first_line, run.last_line) : plain_line(run.path);
 }
 
 /// One failure, and one line for its consequences.
@@ -129,7 +129,7 @@ std::string range_text(const Report& report, const ReportSeries& of) {
            "]";
   std::string text = range_words(of) + ", " + plural(of.n, "value", "values");
   if (of.first_step && of.last_step)
-    text += fmt::format(", {}s {} to {}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
+    text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
   if (of.first.line > 0) text += "  [" + plain_line(short_locations(report, {of.first, of.last}, 2)) + "]";
   return text;
 }

@@ -28,6 +28,8 @@ class Assembler {
       : scan_(scan), analysis_(analysis), diagnosis_(diagnosis) {
     for (const Incident& in : scan_.incidents)
       if (accelerator_ == Accelerator::gpu) accelerator_ = accelerator_of(in);
+    const auto word = scan_.settings.find("vendor");
+    if (scan_.incidents.empty() && word != scan_.settings.end()) accelerator_ = accelerator_of(word->second.value);
   }
 
   Report report(bool all_series) {
@@ -161,6 +163,10 @@ class Assembler {
   Accelerator accelerator_of(const Incident& incident) const {
     const std::string_view vendor = device_vendor(scan_, incident);
     if (vendor.empty() && incident.oom.framework == "mindspore") return Accelerator::device;  // mostly an NPU
+    return accelerator_of(vendor);
+  }
+
+  static Accelerator accelerator_of(std::string_view vendor) {
     return vendor == "google" ? Accelerator::tpu : vendor == "huawei" ? Accelerator::npu : Accelerator::gpu;
   }
 

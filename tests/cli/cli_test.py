@@ -817,6 +817,10 @@ class Outputs(Case):
         fine = self.run_here("analyze", "-q", "fine.log").stdout
         self.assertTrue(fine.startswith("NO SIGN OF MEMORY FAILURE  in ") and fine.count("\n") == 1, fine)
 
+    def test_a_log_without_a_failure_names_the_kind_of_device(self):
+        for log, name in (("jax_training/moments.log", "TPU 0"), ("npu_smi/chip_without_hbm.log", "NPU 1")):
+            self.assertIn(name, self.run_here("analyze", ROOT / "samples" / log).stdout)
+
     def test_a_restarted_run_whose_memory_grows_has_something_to_fix(self):
         text = self.run_here("analyze", ROOT / "samples" / "kubernetes" / "described_last_state.log").stdout
         self.assertIn("Only an earlier run failed (line 10). Memory grows.", text)
