@@ -16,7 +16,8 @@ struct MissingFact {
   std::string fact;
   /// weighted by probability; questions are ordered by it
   double gain = 0;
-  std::string about;  ///< title of the cause or fix that depends on it
+  std::string about;    ///< title of the cause or fix that depends on it
+  bool of_fix = false;  ///< it is a fix
 };
 
 /// The causes with their probabilities, and the facts that would narrow them down.

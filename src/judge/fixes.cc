@@ -350,7 +350,7 @@ bool is_worth_mention(const FixRule& rule, const WeighedCauses& causes, const Pr
 void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
   for (const auto fact : fix.when.missing)
     out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt,
-                          choose_title(fix.rule->title, fix.rule->other_titles, facts)});
+                          choose_title(fix.rule->title, fix.rule->other_titles, facts), true});
 }
 
 /// Why a fix that does not help is not offered, if the log shows why; else "".

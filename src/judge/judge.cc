@@ -55,6 +55,7 @@ struct OpenFact {
   const FactSpec *source = nullptr, *fact = nullptr;
   double gain = 0, max_gain = 0;
   std::string about;
+  bool of_fix = false;
 };
 
 // Groups the missing facts by the command that provides them. The fact with the largest gain names the group.
@@ -82,6 +83,7 @@ std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, con
     open.fact = spec;
     open.max_gain = doubt.gain;
     open.about = doubt.about;
+    open.of_fix = doubt.of_fix;
   }
   std::vector<OpenFact> ranked;
   for (const auto& [command, open] : by_command)
@@ -109,7 +111,8 @@ std::vector<Question> make_questions(const RulePack& pack, const std::vector<Mis
                                     : "Not in the log: " + std::string(missing_spec.description);
     const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
     questions.push_back({std::string(missing_spec.name),
-                         missing + ", which would confirm or rule out \"" + about + "\"",
+                         missing + (open.of_fix ? ", which would show whether \"" + about + "\" helps"
+                                                : ", which would confirm or rule out \"" + about + "\""),
                          command_here(pack, open.source->how_to_get, facts)});
   }
   return questions;

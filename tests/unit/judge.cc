@@ -617,6 +617,22 @@ TEST_CASE("a question asks for the missing setting") {
   CHECK(asked->command.find("print(args)") != std::string::npos);
 }
 
+TEST_CASE("a question about a fix asks whether it helps, not whether it is true") {
+  Facts facts = full_device();
+  set_phase(facts, "optimizer_init");
+  facts.set("run.trains", true);
+  facts.set("advice.activations", mib(800));
+  const Diagnosis d = judge(pack(), facts);
+  const auto asks = [&](const std::string& title, const std::string& end) {
+    return std::any_of(d.questions.begin(), d.questions.end(), [&](const Question& question) {
+      return question.text.find(title) != std::string::npos && question.text.find(end) != std::string::npos;
+    });
+  };
+  REQUIRE_FALSE(d.questions.empty());
+  for (const ReportCause& cause : d.causes) CHECK_FALSE(asks('"' + cause.title + '"', "\" helps"));
+  for (const ReportFix& fix : d.fixes) CHECK_FALSE(asks('"' + fix.title + '"', "confirm or rule out"));
+}
+
 TEST_CASE("two fixes do not save the same memory twice") {
   Facts facts = full_device();
   set_phase(facts, "first_step");
