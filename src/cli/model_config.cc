@@ -148,7 +148,7 @@ UnetShape read_unet(const ConfigFields& config) {
   return unet;
 }
 
-/// A published row, which is part of the program.
+/// A published row. Its keys are those of published_models.toml, which no config.json has all of.
 void read_generator(const ConfigFields& config, ModelConfig& read) {
   const std::string type = config.text({"model_type"});
   ModelShape& shape = read.shape;
@@ -159,7 +159,9 @@ void read_generator(const ConfigFields& config, ModelConfig& read) {
   images.denoises = type != "vae";
   if (type == "unet") images.unet = read_unet(config);
   shape.patch = type == "dit" ? token_side : latent_side;
-  shape.irregular = images.unet && images.unet->levels.empty();
+  read.image_side = size_or(config, {"image_size"}, 0);
+  shape.irregular = read.image_side == 0 || (images.denoises && images.vae_parameters == 0) ||
+                    (images.unet && images.unet->levels.empty());  // a file of another kind
   if (shape.irregular) return;
   shape.images = std::move(images);
   shape.modulated = type == "dit";
@@ -167,7 +169,6 @@ void read_generator(const ConfigFields& config, ModelConfig& read) {
   shape.attends_text = config.truth("attends_text", false);
   shape.parallel_layers = size_or(config, {"parallel_layers"}, 0);
   shape.text_stream_layers = size_or(config, {"text_stream_layers"}, 0);
-  read.image_side = size_or(config, {"image_size"}, 0);
   read.text_tokens = size_or(config, {"text_tokens"}, 0);
 }
 

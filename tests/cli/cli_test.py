@@ -1202,6 +1202,10 @@ bf16: true
         self.assertIn("training, 4 images of 1024 × 1024 pixels in a pass", done.stdout)
         self.assertIn("DOES NOT FIT", done.stdout)
         self.assertEqual([term["label"] for term in self.estimate("--model", "sd-vae-ft-mse")["missing"]], ["activations"])
+        for kind in ("unet", "dit", "vae"):  # the words of a row in a file say nothing
+            (self.folder / "config.json").write_text(json.dumps({"model_type": kind, "parameters": 83000000}))
+            done = self.estimate("--config", "config.json", "--task", "generate", "--card", "80GiB")
+            self.assertEqual((done["outcome"], [term["label"] for term in done["missing"]]), ("unknown", ["activations"]))
 
     def test_the_vae_decodes_after_the_steps_of_a_generation(self):
         words = ["--model", "sdxl", "--task", "generate", "--batch", "4"]
