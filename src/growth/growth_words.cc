@@ -100,9 +100,13 @@ bool stays_at(const FittedSeries& fitted, double x, double level) {
   return static_cast<double>(near) >= most * static_cast<double>(std::ssize(points.y) - from);
 }
 
+/// Values that vary by more than their usual level have none, such as those of several runs.
 std::string varying_words(const FittedSeries& fitted) {
-  return fmt::format("varies around {} by {}, no trend", usual_level_text(fitted),
-                     size(find_fit(fitted, Law::constant)->sigma));
+  const double spread = find_fit(fitted, Law::constant)->sigma;
+  if (spread < std::abs(compute_median(fitted.points.y)))
+    return fmt::format("varies around {} by {}, no trend", usual_level_text(fitted), size(spread));
+  return fmt::format("varies between {} and {}, no trend", size_text(fitted, fitted.series.min_value),
+                     size_text(fitted, fitted.series.max_value));
 }
 
 /// The jumps of the law that describes the working stage.

@@ -355,6 +355,12 @@ TEST_CASE("the words call no end flat that is not") {
   }
   CHECK(analyse_growth(jobs).why.find("then flat") == std::string::npos);
 
+  // Jobs with long pauses have no usual level.
+  Series pauses = series_at({}, {}, 0.001 * GB);
+  pauses.has_steps = false;
+  for (int i = 0; i < 600; ++i) pauses.add(i, i, i % 37 < 15 ? GB * (4 + 0.01 * (i % 5)) : 0);
+  CHECK(analyse_growth(pauses).why.find("around 0 bytes") == std::string::npos);
+
   // A monitor started before the job: its memory is there at the second value, whatever a law says.
   Series job = series_at({}, {}, 0.001 * GB);
   job.has_steps = false, job.has_times = true;
