@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "read/context.h"
 #include "read/parser.h"
 #include "read/recorded_rows.h"
 #include "read/sizes.h"
@@ -50,6 +51,21 @@ bool docker_row(std::string_view line, const Layout&, EventSink& sink) {
   if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with('B') || cells[4] != "/") return false;
   emit(cells[3], cells[5], "container " + std::string(cells[1]), sink);
   return true;
+}
+
+/// docker stats --format json, and a list of its objects: "MemUsage": "1.2GiB / 7.6GiB" of each "Name".
+void docker_json(const Match& m, EventSink& sink) {
+  const auto value = [](std::string_view object, std::string_view key) {
+    const std::size_t at = object.find(key);
+    return at == object.npos ? std::string_view{} : between(object.substr(at + key.size()), "\"", "\"");
+  };
+  for (std::size_t at = m.text.find('{'); at != m.text.npos; at = m.text.find('{', at + 1)) {
+    const std::string_view object = m.text.substr(at, m.text.find('}', at) - at);
+    const std::string_view usage = value(object, "\"MemUsage\":");
+    const std::size_t slash = usage.find(" / ");
+    if (slash == usage.npos || usage.starts_with("0B")) continue;  // a container that has stopped
+    emit(usage.substr(0, slash), usage.substr(slash + 3), "container " + std::string(value(object, "\"Name\":")), sink);
+  }
 }
 
 bool kubectl_header(std::string_view line, Layout& layout) {

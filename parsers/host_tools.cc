@@ -234,7 +234,11 @@ bool dstat_screen_header(std::string_view line, Layout& layout) {
   split_table_line(line, '|', groups);
   for (const std::string_view group : groups) {
     const auto cells = split_at_blanks(group);
-    const bool memory = cells.size() >= 4 && cells[0] == "used" && cells[1] == "free" && cells[2].starts_with("buf");
+    const auto named = [&](std::string_view name) {
+      return std::find(cells.begin(), cells.end(), name) != cells.end();
+    };
+    // The group of swap has no buffers. Old versions print them before the free memory.
+    const bool memory = !cells.empty() && cells[0] == "used" && named("free") && (named("buff") || named("buf"));
     layout.columns.emplace_back(memory ? "memory" : trimmed(group) == "time" ? "time" : "other");
   }
   return std::count(layout.columns.begin(), layout.columns.end(), "memory") == 1;
@@ -274,6 +278,18 @@ void tegrastats(const Match& m, EventSink& sink) {
   r.capacity = number_of_top(m[2]) * unit;
   const auto stamp = read_time(m.text);
   sink.reading(r, {}, stamp ? std::optional(stamp->seconds) : std::nullopt);
+}
+
+/// time -v prints KiB, and so does FreeBSD's time -l; macOS prints bytes, which are whole pages.
+void peak_of_command(const Match& m, EventSink& sink) {
+  constexpr i64 page = 4096;
+  const i64 number = leading_integer(m.has(1) ? m[1] : m[2]);
+  const bool bytes = !m.has(1) && number >= MiB && number % page == 0;
+  const i64 unit = bytes ? 1 : KiB;
+  Reading r = sampled_reading(Metric::host_rss, static_cast<double>(number * unit), static_cast<double>(unit),
+                              bytes ? "bytes" : "kB", "time");
+  r.kind = SeriesKind::running_maximum;
+  if (number > 0) sink.reading(r);
 }
 
 std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }

@@ -24,7 +24,8 @@ bool header(std::string_view line, Layout& layout) {
   const bool memory = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
     return column.role == ColumnRole::amount && column.reading.label.empty();
   });
-  const bool query = line.find("utilization.gpu") != line.npos || line.find("memory.") != line.npos;
+  const bool query = line.find("utilization.gpu") != line.npos || line.find("memory.") != line.npos ||
+                     line.find("used_gpu_memory") != line.npos;
   if (has({ColumnRole::pid})) {
     layout.kind = "smi_apps_csv";
     return memory;

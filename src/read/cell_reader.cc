@@ -44,8 +44,8 @@ std::optional<double> whole_cell(std::string_view cell, char separator) {
   return number && at == cell.size() ? std::optional(number->number) : std::nullopt;
 }
 
-/// Reads an amount. The cell's own unit has precedence over the column's. nullopt for [N/A] and similar cells; `fits`
-/// becomes false for anything else.
+/// Reads an amount, perhaps with its limit: "1.2GiB / 7.6GiB". The cell's own unit has precedence over the column's.
+/// nullopt for [N/A] and similar cells; `fits` becomes false for anything else.
 CellAmount read_amount(std::string_view cell, char separator, const TableColumn& column, bool& fits) {
   std::size_t at = 0;
   auto amount = front_number(cell, separator, at);
@@ -59,6 +59,12 @@ CellAmount read_amount(std::string_view cell, char separator, const TableColumn&
     amount->unit = mebibyte;
   } else if (const auto read = read_unit(unit, glued); read && (unit.back() == 'B' || !column.of_driver())) {
     amount->unit = read->bytes;
+  } else if (const std::size_t slash = cell.find(" / ");
+             slash != cell.npos && cell.find(" / ", slash + 1) == cell.npos) {
+    const CellAmount whole = read_amount(cell.substr(slash + 3), separator, column, fits);
+    CellAmount used = read_amount(cell.substr(0, slash), separator, column, fits);
+    used.whole = whole.number * whole.unit;
+    return used;
   } else {
     fits = false;
   }

@@ -33,6 +33,7 @@ struct RowSubject {
 struct CellAmount {
   double number = 0, unit = 0;
   int decimals = 0;
+  double whole = 0;   ///< bytes of the limit in the same cell; 0 if there is none
   bool bare = false;  ///< neither the cell nor the column has a unit
 };
 

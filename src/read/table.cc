@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "read/cell_reader.h"
 #include "read/line_format.h"
+#include "read/prometheus_labels.h"
 #include "read/table_cells.h"
 #include "read/table_columns.h"
 #include "read/tokens.h"
@@ -18,9 +19,11 @@ namespace {
 
 constexpr std::size_t max_name = 120;  ///< bytes of a column's name; trackers put the run's name into it
 
-/// True for text that can name a column. A number, an assignment or a sentence cannot.
+/// True for text that can name a column. A number, an assignment or a sentence cannot. A script may separate the words
+/// of docker stats' heading by commas, "MEM USAGE / LIMIT" too.
 bool may_be_name(std::string_view cell) {
   if (cell.size() > max_name) return false;
+  if (cell == "/") return true;
   if (is_digit(cell[0]) && only_digits(cell)) return false;
   return cell.find_first_of("={}") == cell.npos && !cell.ends_with(": ") &&
          std::any_of(cell.begin(), cell.end(), [](char c) { return is_letter_or_underscore(c) || c == '%'; });
@@ -36,6 +39,24 @@ bool is_name_of_time(std::string_view name) {
   return name == "time" || name == "timestamp" || name == "date" || name == "datetime";
 }
 
+/// The name of a column that Grafana names by its series, {__name__=""container_memory_usage_bytes"", pod=""api-0""}:
+/// the pod's, with its unit. "" if the series is no host RAM in use.
+std::string name_of_series(std::string_view cell) {
+  const std::size_t open = cell.find('{');
+  if (open == cell.npos || !cell.ends_with('}')) return {};
+  std::string labels(cell.substr(open + 1, cell.size() - open - 2));
+  for (std::size_t at = 0; (at = labels.find("\"\"", at)) != labels.npos; ++at) labels.erase(at, 1);
+  const std::string_view metric = open > 0 ? cell.substr(0, open) : label_value(labels, "__name__");
+  if (metric != "container_memory_usage_bytes" && metric != "container_memory_working_set_bytes" &&
+      metric != "container_memory_rss" && metric != "process_resident_memory_bytes")
+    return {};
+  std::string name;
+  for (const std::string_view label : {"pod", "container", "name", "instance"})
+    if (const std::string_view value = label_value(labels, label); !value.empty() && name.find(value) == name.npos)
+      name.append(name.empty() ? "" : " ").append(value);
+  return name.append(name.empty() ? "container - host RAM (B)" : " - host RAM (B)");
+}
+
 /// The names in a line that separates them so; empty if it is no header. The column of the row's number has no name.
 std::vector<std::string> read_names(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
@@ -49,7 +70,8 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view cell = trimmed_cell(cells[i]);
     if (cell.empty() ? i > 0 : !(timed || may_be_name(cell))) return {};
-    names.emplace_back(cell);
+    std::string series = timed ? name_of_series(cell) : std::string();
+    names.push_back(series.empty() ? std::string(cell) : std::move(series));
   }
   return names;
 }

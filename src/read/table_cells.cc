@@ -28,6 +28,35 @@ std::optional<double> read_whole_stamp(std::string_view cell) {
   return stamp->seconds - (twelve ? half_day : 0) + (rest == "PM" ? half_day : 0);
 }
 
+/// A time as a spreadsheet program saves it, without seconds: "2025/3/7 19:05", "3/7/2025 7:05 PM".
+std::optional<double> read_spreadsheet_time(std::string_view cell) {
+  constexpr std::size_t count = 5, longest = 16;  // "2025/10/17 19:05"
+  constexpr double half_day = 43200;
+  const bool morning = cell.ends_with(" AM"), evening = cell.ends_with(" PM");
+  if (morning || evening) cell.remove_suffix(3);
+  std::array<int, count> n{};
+  std::array<char, count> mark{};
+  if (cell.size() > longest) return std::nullopt;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = at;
+    for (; at < cell.size() && is_digit(cell[at]); ++at) n[i] = n[i] * 10 + (cell[at] - '0');
+    if (at == begin) return std::nullopt;
+    mark[i] = at < cell.size() ? cell[at++] : '\0';
+  }
+  const bool year_first = n[0] > 1969;
+  if ((mark[0] != '/' && mark[0] != '-') || mark[1] != mark[0] || mark[2] != ' ' || mark[3] != ':' || mark[4] != '\0')
+    return std::nullopt;
+  if (!year_first) std::rotate(n.begin(), n.begin() + 2, n.begin() + 3);
+  if (n[1] > 12) std::swap(n[1], n[2]);  // the day before the month
+  const auto two = [](int number) { return (number < 10 ? "0" : "") + std::to_string(number); };
+  const auto stamp =
+      read_time(std::to_string(n[0]) + '-' + two(n[1]) + '-' + two(n[2]) + ' ' + two(n[3]) + ':' + two(n[4]) + ":00");
+  if (!stamp || !stamp->has_date) return std::nullopt;
+  const bool twelve = n[3] == 12;
+  return stamp->seconds + (evening && !twelve ? half_day : 0) - (morning && twelve ? half_day : 0);
+}
+
 /// The end of the quoted text that begins the cell at `at`; `at` if the cell is not quoted. A doubled quote is a part
 /// of the text.
 std::size_t skip_quoted(std::string_view line, std::size_t at) {
@@ -102,6 +131,7 @@ std::optional<double> read_cell_time(std::string_view cell) {
   constexpr std::size_t date = 6;
   if (cell.size() > date && cell[5] == ' ' && (cell[2] == '-' || cell[2] == '/'))
     if (const auto clock = read_whole_stamp(cell.substr(date))) return clock;
+  if (const auto saved = read_spreadsheet_time(cell)) return saved;
   return read_calendar_time(cell);
 }
 

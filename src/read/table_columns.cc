@@ -78,6 +78,7 @@ ColumnName::ColumnName(std::string_view printed) {
   std::string_view text = printed;
   if (const std::size_t dash = text.rfind(" - "); dash != text.npos) text.remove_prefix(dash + 3);  // after the run
   while (!text.empty() && (text.front() == '#' || text.front() == ' ')) text.remove_prefix(1);
+  if (text.ends_with(" / LIMIT")) text.remove_suffix(8);  // docker stats prints both in one cell
   text_ = lower(text);
   lowered = text_;
   std::string_view lower_text = text_;
@@ -134,7 +135,9 @@ double unit_of_timestamp(const ColumnName& name) {
 
 ColumnRole time_role(const ColumnName& name) {
   if (unit_of_timestamp(name) > 0) return ColumnRole::time;
-  if (name.has_only({"timestamp", "time", "datetime", "date", "utc", "local", "wall", "ts", "clock"}) && !name.unit)
+  if (name.has_only(
+          {"timestamp", "time", "datetime", "date", "utc", "local", "wall", "ts", "clock", "current", "stamp"}) &&
+      !name.unit)
     return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) &&
                    !one_of(name.bracket, {"s", "sec", "ms", "seconds"})
                ? ColumnRole::time
@@ -337,7 +340,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
-    cpu |= name.has({"cpu"});
+    cpu |= name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
   if (catalog) return std::vector<TableColumn>(names.size());
@@ -375,7 +378,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   // Only a GPU's name is worth a setting; every other name separates the rows.
   if (host && !unnamed.empty())
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (columns[i].role == ColumnRole::name && names[i] == "name") columns[i].role = ColumnRole::group;
+      if (columns[i].role == ColumnRole::name && lower(names[i]) == "name") columns[i].role = ColumnRole::group;
   name_runs(names, columns);
   // Beside amounts in bytes, a share says nothing new.
   const bool bytes = std::any_of(columns.begin(), columns.end(),

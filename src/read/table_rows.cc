@@ -223,7 +223,8 @@ class TableRows final : public Rows {
                    std::optional<double> step, std::optional<double> time, EventSink& sink) const {
     const TableColumn& column = reader_.column_of(k);
     const CellAmount& amount = amounts_[row.first + k];
-    const double sum = has_partner_ ? partner_sum(row, k) : 0, whole = sum > 0 ? sum : total_beside(row, column);
+    const double sum = has_partner_ ? partner_sum(row, k) : 0;
+    const double whole = sum > 0 ? sum : amount.whole > 0 ? amount.whole : total_beside(row, column);
     if (column.partner && sum > 0) return;
     Reading& reading = find_reading(subject, k, amount.unit);
     reading.value = amount.number * amount.unit;

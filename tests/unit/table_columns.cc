@@ -67,6 +67,12 @@ TEST_CASE("memory without a word for its place is the host's beside a GPU's", "[
   CHECK(columns[2].reading.metric == Metric::memory);
 }
 
+TEST_CASE("memory without a word for its place is the host's beside swap", "[table]") {
+  CHECK(read_columns(Names{"time", "Used Memory (KB)", "Used Swap (KB)"}, {})[1].reading.metric == Metric::host_used);
+  CHECK(read_columns(Names{"time", "Used Memory (KB)"}, {})[1].reading.metric == Metric::used);
+  CHECK(read_columns(Names{"Time", "CPUPerc", "MemUsage (MiB)"}, {})[2].reading.metric == Metric::host_used);
+}
+
 TEST_CASE("a time is read in every order of its parts", "[table]") {
   const double noon = 1738411207;  // 2025-02-01 12:00:07 UTC
   for (const char* cell : {"2025-02-01 12:00:07", "2025/02/01T12:00:07Z", "02-01-2025 12:00:07", "01.02.2025 12:00:07",
@@ -76,6 +82,11 @@ TEST_CASE("a time is read in every order of its parts", "[table]") {
   }
   CHECK(read_cell_time("21-02-2025 12:00:07") == noon + 20 * 86400);  // no month 21
   CHECK(read_cell_time("01:00:07 PM") == 46807);
+  for (const char* cell : {"2025/2/1 12:05", "2/1/2025 12:05", "2/1/2025 12:05 PM", "2025-2-1 12:05"})
+    CHECK(read_cell_time(cell) == noon - 7 + 300);  // as spreadsheet programs save it
+  CHECK(read_cell_time("2/21/2025 0:05") == read_cell_time("21/2/2025 12:05 AM"));
+  CHECK_FALSE(read_cell_time("2025/2/1"));
+  CHECK_FALSE(read_cell_time("2/1/2025 12:05:"));
   CHECK_FALSE(read_cell_time("41877"));
   CHECK_FALSE(read_cell_time("soon"));
 }
