@@ -102,13 +102,13 @@ bool is_several(const std::string& typed) {
 }  // namespace
 
 GpuOption read_gpu_option(const std::string& typed) {
-  if (const auto size = read_size(typed)) return {"a card", *size};
+  if (const auto size = read_size(typed)) return {"a GPU", *size};
   const SizedName sized = split_size(typed);
   for (const std::string& name : {typed, sized.whole, sized.name}) {
     auto model = find_gpu_by_short_name(name);
     if (!model) model = find_gpu_model(name);
     if (!model) continue;
-    if (sized.size > 0 && !is_size_of(sized.size, *model)) return {"a card", sized.size};
+    if (sized.size > 0 && !is_size_of(sized.size, *model)) return {"a GPU", sized.size};
     return {std::string(model->name), model->bytes()};
   }
   refuse(typed);

@@ -9,7 +9,7 @@ namespace oomdoctor::cli {
 
 /// A GPU with the memory that a program sees on it.
 struct GpuOption {
-  std::string name;  ///< "a card" if only its size was given
+  std::string name;  ///< "a GPU" if only its size was given
   i64 capacity = 0;
 };
 

@@ -19,7 +19,7 @@ struct MemoryEstimate {
       active_parameters;             ///< the latter: those that compute one token, of a mixture of experts
   std::vector<std::string> assumed;  ///< defaults for missing options, in words
   std::vector<std::string> notes;
-  std::string card;                       ///< for example "A100-80GB", or "a card" if the user gave a size
+  std::string card;                       ///< for example "A100-80GB", or "a GPU" if the user gave a size
   std::optional<i64> capacity;            ///< bytes; absent if the user named no GPU
   std::vector<std::string> fitting_gpus;  ///< names of common GPUs that the budget fits; filled if there is no capacity
   Budget budget;
