@@ -261,6 +261,8 @@ void assume_pipeline(const ModelShape& model, const RunShape& run, bool usual_im
   const std::string others = model.images->text_parameters > 0 ? "text encoders and VAE" : "VAE";
   if (!run.offload_models)
     assumed.push_back(others + (generates ? " on the GPU all the time" : " on the GPU, no cached inputs"));
+  if (run.quantisation != Quantisation::none && (generates || !run.offload_models))
+    assumed.push_back(others + " not quantized");
   if (generates && !run.sliced && !run.tiled && !run.latents)
     assumed.emplace_back("the VAE decodes all images at once");
 }
