@@ -58,17 +58,23 @@ double number_of_top(std::string_view text) {
   return leading_number(copy);
 }
 
-void top(const Match& m, EventSink& sink) {
-  constexpr int most_lines = 8;  // between the clock and this line; one for each CPU may be more
-  const double unit = static_cast<double>(unit_bytes(m[1]).value_or(1));
-  Reading r = sampled_reading(Metric::host_used, number_of_top(m[4]) * unit, unit / 10, m[1], "top");
-  r.capacity = number_of_top(m[2]) * unit;
+/// The clock of top's first line, above the line of memory.
+std::optional<double> clock_of_top(const Match& m) {
+  constexpr int most_lines = 8;  // between them; one for each CPU may be more
   std::optional<double> time;
   m.cursor.backward_texts(most_lines, [&](std::string_view text) {
     if (!text.starts_with("top - ")) return true;
     if (const auto stamp = read_time(text.substr(6))) time = stamp->seconds;
     return false;
   });
+  return time;
+}
+
+void top(const Match& m, EventSink& sink) {
+  const double unit = static_cast<double>(unit_bytes(m[1]).value_or(1));
+  Reading r = sampled_reading(Metric::host_used, number_of_top(m[4]) * unit, unit / 10, m[1], "top");
+  r.capacity = number_of_top(m[2]) * unit;
+  const std::optional<double> time = clock_of_top(m);
   sink.reading(r, {}, time);
   // The line of swap below ends with the kernel's estimate of what is available.
   m.cursor.forward(1, [&](const Line& line) {
@@ -82,6 +88,26 @@ void top(const Match& m, EventSink& sink) {
     sink.claim_through(line.number);
     return false;
   });
+}
+
+/// top before procps-ng 3.3.10 counts the cache as used and ends the line of swap with it. Free memory, buffers and
+/// cache are available.
+void old_top(const Match& m, EventSink& sink) {
+  std::optional<double> cached;
+  m.cursor.forward(1, [&](const Line& line) {
+    static constexpr std::string_view free = " free";  // and a comma or a point
+    const std::size_t at = line.text.find(free);
+    if (at == line.text.npos || line.text.find(" cached") == line.text.npos) return false;
+    cached = leading_number(trimmed(line.text.substr(std::min(at + free.size() + 1, line.text.size()))));
+    sink.claim_through(line.number);
+    return false;
+  });
+  if (!cached) return;
+  constexpr double unit = static_cast<double>(KiB);
+  Reading r = sampled_reading(Metric::host_available, (leading_number(m[2]) + leading_number(m[3]) + *cached) * unit,
+                              unit, "KiB", "top");
+  r.capacity = leading_number(m[1]) * unit;
+  sink.reading(r, {}, clock_of_top(m));
 }
 
 /// vmstat -s prints the counters of a machine one a line, in KiB, the total first. free, buffers and cache, which
@@ -206,6 +232,7 @@ bool dstat_header(std::string_view line, Layout& layout) {
   for (const auto cell : split_at_commas(line)) layout.columns.emplace_back(cell);
   layout.kind = "log";
   rename(layout, "epoch", "timestamp");
+  rename(layout, "run", "runnable");  // processes
   return layout.columns.size() > 4 && rename(layout, "used", "host_mem_used (B)");
 }
 
