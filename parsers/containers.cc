@@ -55,16 +55,22 @@ bool docker_row(std::string_view line, const Layout&, EventSink& sink) {
 
 /// docker stats --format json, and a list of its objects: "MemUsage": "1.2GiB / 7.6GiB" of each "Name".
 void docker_json(const Match& m, EventSink& sink) {
-  const auto value = [](std::string_view object, std::string_view key) {
-    const std::size_t at = object.find(key);
-    return at == object.npos ? std::string_view{} : between(object.substr(at + key.size()), "\"", "\"");
+  constexpr std::size_t reach = 1000;  // bytes of an object before and after the key
+  static constexpr std::string_view key = "\"MemUsage\":";
+  const auto name_in = [](std::string_view text) {
+    static constexpr std::string_view name = "\"Name\":";
+    const std::size_t at = text.find(name);
+    return at == text.npos ? std::string_view{} : between(text.substr(at + name.size()), "\"", "\"");
   };
-  for (std::size_t at = m.text.find('{'); at != m.text.npos; at = m.text.find('{', at + 1)) {
-    const std::string_view object = m.text.substr(at, m.text.find('}', at) - at);
-    const std::string_view usage = value(object, "\"MemUsage\":");
-    const std::size_t slash = usage.find(" / ");
-    if (slash == usage.npos || usage.starts_with("0B")) continue;  // a container that has stopped
-    emit(usage.substr(0, slash), usage.substr(slash + 3), "container " + std::string(value(object, "\"Name\":")), sink);
+  for (std::size_t at = m.text.find(key); at != m.text.npos; at = m.text.find(key, at + key.size())) {
+    const std::size_t from = at - std::min(at, reach);
+    const std::string_view before = m.text.substr(from, at - from), after = m.text.substr(at + key.size(), reach);
+    const std::string_view usage = between(after, "\"", "\"");
+    const std::size_t slash = usage.find(" / "), open = before.rfind('{');
+    if (slash == usage.npos || usage.starts_with("0B") || open == before.npos) continue;  // "0B": it has stopped
+    std::string_view name = name_in(after.substr(0, after.find('}')));
+    if (name.empty()) name = name_in(before.substr(open));
+    emit(usage.substr(0, slash), usage.substr(slash + 3), "container " + std::string(name), sink);
   }
 }
 
