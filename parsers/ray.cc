@@ -62,7 +62,11 @@ std::string find_largest_user(const Cursor& cursor) {
 void killed(const Match& m, EventSink& sink) {
   constexpr std::size_t max_name_length = 64;
   Oom oom = ray_failure();
-  const std::string_view text = m.after().substr(0, 1200);
+  std::string text(m.after().substr(0, 1200));
+  // Early versions print an empty line between the two sentences.
+  static constexpr std::string_view label = "Memory on the node";
+  if (const auto below = find_after(m.cursor, 3, label); below && text.find("wasrunningwas") == text.npos)
+    text = dense(below->body());
   oom.process = size_after(text, "memoryused=");
   if (const auto name = between(text, "name=", ",pid="); name.size() <= max_name_length)
     oom.process_name = std::string(name);

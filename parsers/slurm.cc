@@ -149,6 +149,8 @@ void cancelled(const Match& m, EventSink& sink) {
   if (m[1].find("TIME LIMIT") != std::string_view::npos) return sink.remark("run/time_limit");
   if (is_near(m.cursor, 6, 0, {"memory limit", "oom-kill", "oom_kill"}))
     return;  // the cancellation is Slurm's reaction to the memory failure
+  if (is_near(m.cursor, 6, 0, {"Terminating job step", "Terminating Job"}))
+    return;  // Slurm ends a step of which a task has failed
   sink.remark("run/cancelled");
 }
 

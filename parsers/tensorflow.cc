@@ -171,7 +171,8 @@ void device_memory(const Match& m, double now, double peak, double quantum, std:
 }
 
 bool is_refusal(std::string_view text) {
-  return text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos || text.find("pinned host memory of size") != text.npos;
+  return text.find("bytes) from device: ") != text.npos || text.find("CUDA_ERROR_OUT_OF_MEMORY") != text.npos ||
+         text.find("pinned host memory of size") != text.npos;
 }
 
 /// The bytes of a refusal: in parentheses on a GPU, after "size:" or "alloc" on the host.

@@ -522,6 +522,7 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
     return contains(f.file, "graph_runner") && contains(f.function, "capture");
   });
   if (captures || incident.oom.has(OomTrait::captures_graph)) return "graph_capture";
+  if (incident.oom.has(OomTrait::warms_up)) return "profile_run";
   if (find_purpose(scan, incident, "for/kv_cache") != nullptr) return "for_cache";
   const bool first = find_phase_in_frames(scan, incident) == "first_step";
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
@@ -560,7 +561,7 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
   if (phase.id.empty() && incident.oom.has(OomTrait::in_backward)) phase.id = "backward";
   for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"},
-                                    std::pair{"for/gradients", "backward"}})
+                                    std::pair{"for/gradients", "backward"}, std::pair{"for/forward", "forward"}})
     if (const Event* said = find_purpose(scan, incident, purpose); said != nullptr && phase.id.empty()) {
       phase.id = id;
       phase.by = said->evidence;

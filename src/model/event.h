@@ -85,6 +85,7 @@ enum class OomTrait {
   uneven_gpus,       ///< one GPU of a group had clearly less free memory than another
   vanished,          ///< a process is gone, and nobody saw why
   virtual_limit,     ///< the limit counts address space
+  warms_up,          ///< while an engine tried its largest step
   whole_node,        ///< the machine ran short, not a limit
   windows,           ///< the system's own words
 };
@@ -93,7 +94,7 @@ inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted", "fixed_pool",
     "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum",
     "pinned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit",
-    "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "whole_node", "windows");
+    "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "warms_up", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

@@ -29,6 +29,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"for/optimizer", "what was refused was to hold an optimizer's states, or the update from them"},
     {"for/context", "what was refused was to open the device for the process"},
     {"for/gradients", "what was refused was for the gradients, in the backward pass"},
+    {"for/forward", "what was refused was for the forward pass of a training step"},
     {"for/evaluation", "what was refused was for a validation or test pass"},
     {"collateral/timeout", "a collective operation timed out because a peer is gone"},
     {"collateral/terminated", "the launcher terminates the other processes; the process, where it is named"},

@@ -16,8 +16,10 @@ struct TraitWords {
   OomTrait trait;
 };
 constexpr std::array line_words{TraitWords{"apture cuda graph failed", OomTrait::captures_graph},  // SGLang
-                                TraitWords{"state_dict() call", OomTrait::saves_state},            // FSDP's warning
-                                TraitWords{"point to invalid memory", OomTrait::damages_state},    // its end
+                                TraitWords{"nable to warmup model", OomTrait::warms_up},  // text-generation-inference
+                                TraitWords{"You need to decrease `--max-batch-prefill", OomTrait::warms_up},
+                                TraitWords{"state_dict() call", OomTrait::saves_state},          // FSDP's warning
+                                TraitWords{"point to invalid memory", OomTrait::damages_state},  // its end
                                 TraitWords{"rocm_driver", OomTrait::rocm},  // XLA's file that prints the line
                                 TraitWords{"HIP out of memory", OomTrait::rocm},
                                 TraitWords{"hipErrorOutOfMemory", OomTrait::rocm},

@@ -275,7 +275,8 @@ bool is_installed_script(std::string_view file) {
 bool is_of_launcher(const std::vector<Frame>& frames) {
   return std::any_of(frames.begin(), frames.end(), [](const Frame& frame) {
     return frame.code.starts_with("raise ChildFailedError(") ||
-           frame.code.starts_with("raise subprocess.CalledProcessError(");
+           frame.code.starts_with("raise subprocess.CalledProcessError(") ||
+           frame.file.find("/torch/distributed/launcher/") != std::string::npos;
   });
 }
 

@@ -179,7 +179,7 @@ std::string incident_title(const ReportIncident& of) {
     title += fmt::format(" at step {}", *of.step);
     if (of.run_step && of.run_step != of.step && of.epoch) title += " of epoch " + epoch_text(*of.epoch);
   }
-  if (stepping && !of.step && of.epoch) title += " in epoch " + epoch_text(*of.epoch);
+  if (stepping && !of.step && of.epoch) title += " at epoch " + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
   title += doubt;

@@ -220,4 +220,14 @@ TEST_CASE("several processes of a job write at once: the frames after the messag
             .empty());
 }
 
+TEST_CASE("the frames of a launcher say nothing of the failure, also without their last line", "[traceback]") {
+  CHECK(
+      frames_at(
+          "failed (exitcode: -9) here\nTraceback (most recent call last):\n"
+          "  File \"/opt/venv/lib/python3.11/site-packages/torch/distributed/launcher/api.py\", line 134, in __call__\n"
+          "    return launch_agent(self._config, self._entrypoint, list(args))\n",
+          "here")
+          .empty());
+}
+
 }  // namespace oomdoctor
