@@ -77,15 +77,24 @@ except OSError:
     pass
 """
 
+# A signal just before a blocking read would wait for the read's end: Python runs its handlers between two instructions.
 TYPED = """\
-import os, signal, sys, time
+import os, select, signal, sys
+woken, wakes = os.pipe()
+os.set_blocking(wakes, False)
+signal.set_wakeup_fd(wakes)
 for number in (signal.SIGINT, signal.SIGQUIT):
     signal.signal(number, lambda n, f: os.write(1, b"got %d\\n" % n))
 signal.signal(signal.SIGCONT, lambda n, f: os.write(1, b"on again\\n"))
 print("ready", flush=True)
-for line in sys.stdin:
-    print("read", line.strip(), flush=True)
-    if line == "end\\n":
+while True:
+    ready = select.select([0, woken], [], [])[0]
+    if woken in ready:
+        os.read(woken, 100)
+        continue
+    line = os.read(0, 100)
+    print("read", line.decode().strip(), flush=True)
+    if line == b"end\\n":
         sys.exit(5)
 """
 
