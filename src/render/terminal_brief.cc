@@ -205,7 +205,8 @@ void add_short_series(Page& page, const Report& report) {
   page.text("", title + line + values_text(report, series), 2);
   if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
   if (is_single(series) || is_level(series) || is_too_short) return;
-  std::vector<std::string> parts = {plain_line(trend_words(series))};
+  const std::string above = root_incidents(report).empty() ? "" : growth_clause(report);  // of the first line
+  std::vector<std::string> parts = {plain_line(above.empty() ? trend_words(series) : known_rate_words(series))};
   for (const std::string_view before : {" at ", ": back to "}) {
     const std::string level = std::string(before) + value_text(series, series.last_value);  // shown by the line above
     if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
@@ -214,7 +215,7 @@ void add_short_series(Page& page, const Report& report) {
   for (const std::string& words :
        {series.trend.increment, is_growth(series.trend) ? relation_words(report, series) : std::string(),
         forecast_words(report, series)})
-    if (!words.empty()) parts.push_back(plain_line(words));
+    if (!words.empty() && above.find(words) == above.npos) parts.push_back(plain_line(words));
   page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
 }
 

@@ -151,12 +151,24 @@ std::string caught_words(const Report& report) {
   return caught > 1 ? fmt::format("{} OOMs caught. ", caught) : "";
 }
 
+std::string growth_clause(const Report& report) {
+  if (report.causes.empty() || report.verdict.cause != report.causes.front().cause) return "";
+  const auto& because = report.causes.front().because;
+  const ReportSeries* const main = find_main_series(report);
+  if (main == nullptr || !main->trend.leak || because.empty()) return "";
+  const auto& facts = because.front().facts;
+  if (std::none_of(facts.begin(), facts.end(), [](const auto& name) { return name.starts_with("trend."); })) return "";
+  const std::string alone = only_growing_rank_words(report, *main);
+  return fmt::format("{} per {}{}", rate_text(main->trend.slope).rate, main->x_unit, alone.empty() ? "" : ", " + alone);
+}
+
 std::string cause_clause(const Report& report, std::string_view title) {
   const Verdict& verdict = report.verdict;
   if (verdict.cause.empty() || is_nothing_to_fix(report)) return {};
   if (verdict.cause == "undetermined" || report.causes.empty()) return ": cause unclear";
   const std::string name = short_cause_name(report.causes.front());
   const std::string sure = fmt::format(" ({})", percent_text(verdict.confidence));
+  if (const std::string growth = growth_clause(report); !growth.empty()) return ": " + growth + sure;
   return says_already(title, name) ? sure : ": " + uncapitalised(name) + sure;
 }
 

@@ -34,6 +34,9 @@ std::string caught_words(const Report& report);
 /// The verdict's cause behind the title of its failure, with its confidence: ": memory leak (95%)", ": cause unclear";
 /// " (99%)" if the title says it already; "" without a cause.
 std::string cause_clause(const Report& report, std::string_view title);
+/// What cause_clause() says of growth that is the first reason for the cause: "+48.0 MiB per step, only rank 17 of 64
+/// grows"; "" if growth is not.
+std::string growth_clause(const Report& report);
 /// The causes to name while the cause is unclear, the most probable first: at most two, and none that is
 /// improbable.
 std::vector<const ReportCause*> candidate_causes(const Report& report);

@@ -37,6 +37,13 @@ std::string since_words(const ReportSeries& of) {
   return start ? fmt::format(" since {} {}", of.x_unit, step_text(*start)) : "";
 }
 
+/// ", accelerating by 14.6 KiB per step"; "" for growth at one rate.
+std::string acceleration_words(const ReportSeries& of) {
+  if (of.trend.shape != "accelerating") return "";
+  return fmt::format(", accelerating by {} per {}",
+                     computed_bytes_text(whole_number(std::round(std::abs(of.trend.acceleration.value)))), of.x_unit);
+}
+
 // Of the batch that fits: a reserve for the rounding of the allocator, fragments and longer samples, and the CUDA
 // context and kernels, which no counter of PyTorch has: about 0.5 GiB on most GPUs, 1 GiB with all libraries loaded.
 constexpr double batch_margin = 0.05, beside_tensors = 1.2 * static_cast<double>(GiB);
@@ -91,14 +98,19 @@ std::string range_words(const ReportSeries& of) {
 }
 
 std::string growth_words(const ReportSeries& of) {
-  const ReportTrend& trend = of.trend;
-  const RateText rate = rate_text(trend.slope);
+  const RateText rate = rate_text(of.trend.slope);
   std::string text = fmt::format("{} per {}{}", rate.rate, of.x_unit, since_words(of));
   if (!rate.interval.empty()) text += " (" + rate.interval + ")";
-  if (trend.shape == "accelerating")
-    text += fmt::format(", accelerating by {} per {}",
-                        computed_bytes_text(whole_number(std::round(std::abs(trend.acceleration.value)))), of.x_unit);
-  return text;
+  return text + acceleration_words(of);
+}
+
+std::string known_rate_words(const ReportSeries& of) {
+  if (!is_growth(of.trend)) return trend_words(of);
+  const RateText rate = rate_text(of.trend.slope);
+  std::string text = (of.trend.slope.value < 0 ? "falling" : "rising") + since_words(of);
+  if (!rate.interval.empty()) text += fmt::format(" ({}{})", rate.interval, rate.rate.substr(rate.rate.rfind(' ')));
+  text += acceleration_words(of);
+  return text + (of.trend.release.empty() ? "" : "; " + of.trend.release);
 }
 
 std::optional<double> peak_share(const ReportSeries& of) {
@@ -193,6 +205,18 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
 }
 
 // Compares series of the same rank only. A growing counter next to a constant one shows the component that grows.
+std::string only_growing_rank_words(const Report& report, const ReportSeries& growing) {
+  if (!growing.rank) return "";
+  const auto is_like = [&](const ReportSeries& other) {
+    return other.trend.shape != "too_short" && other.rank && other.metric == growing.metric &&
+           other.label == growing.label;
+  };
+  const auto alike = std::count_if(report.series.begin(), report.series.end(), is_like);
+  const auto grow = std::count_if(report.series.begin(), report.series.end(),
+                                  [&](const ReportSeries& other) { return is_like(other) && other.trend.leak; });
+  return alike > 1 && grow == 1 ? fmt::format("only rank {} of {} grows", *growing.rank, alike) : "";
+}
+
 std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
   const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };
@@ -206,11 +230,8 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto has_trend = [](const ReportSeries& s) { return s.trend.shape != "too_short"; };
   bool allocated_flat = false, torch_flat = false, gpu_flat = false;
   bool gpu_grows = false;
-  int alike = 0, alike_growing = 0;
   for (const ReportSeries& other : report.series) {
     if (!has_trend(other)) continue;
-    if (other.metric == growing.metric && other.rank && growing.rank && other.label == growing.label)
-      ++alike, alike_growing += other.trend.leak;
     if (growing.rank && other.rank && growing.rank != other.rank) continue;
     allocated_flat = allocated_flat || (other.metric == "allocated" && !other.trend.leak);
     torch_flat = torch_flat || (torch(other) && !other.trend.leak);
@@ -224,9 +245,8 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
     words = "PyTorch's own memory does not grow: another process or a library takes it";
   else if (host(growing) && gpu_flat && !gpu_grows)
     words = "GPU memory does not grow: the leak is in host RAM";
-  if (alike > 1 && alike_growing == 1)
-    words += fmt::format("{}only rank {} of {} grows", words.empty() ? "" : "; ", *growing.rank, alike);
-  return words;
+  const std::string alone = only_growing_rank_words(report, growing);
+  return words + (words.empty() || alone.empty() ? "" : "; ") + alone;
 }
 
 bool is_growth(const ReportTrend& trend) {

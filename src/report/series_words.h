@@ -31,6 +31,8 @@ inline constexpr double nearly_full = 0.9;
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x);
 /// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB".
 std::string trend_words(const ReportSeries& of);
+/// The trend where its rate is known from another line: "rising since step 200 (±0.44 MiB)".
+std::string known_rate_words(const ReportSeries& of);
 /// For example "+7.59 MiB per step since step 200 (±0.44), accelerating by 14.6 KiB per step".
 std::string growth_words(const ReportSeries& of);
 /// For example "23.69 GiB full at step 1003" or "nothing left at step 1003"; "" without a forecast and for a run that
@@ -39,6 +41,8 @@ std::string full_words(const Report& report, const ReportSeries& of);
 /// For example "23.69 GiB full at step 1003 (90%: 990 to 1016)"; "" if full_words() is "".
 std::string forecast_words(const Report& report, const ReportSeries& of);
 
+/// "only rank 3 of 8 grows"; "" if others do, or if there are none.
+std::string only_growing_rank_words(const Report& report, const ReportSeries& growing);
 /// What the other series show about a growing one: "allocated memory does not grow: PyTorch's cache fragments", "only
 /// rank 3 of 8 grows"; "" for nothing.
 std::string relation_words(const Report& report, const ReportSeries& growing);
