@@ -30,7 +30,7 @@ std::optional<double> read_whole_stamp(std::string_view cell) {
 
 /// A time as a spreadsheet program saves it, without seconds: "2025/3/7 19:05", "3/7/2025 7:05 PM".
 std::optional<double> read_spreadsheet_time(std::string_view cell) {
-  constexpr std::size_t count = 5, longest = 16;  // "2025/10/17 19:05"
+  constexpr std::size_t count = 5, longest = 16, most_digits = 4;  // "2025/10/17 19:05"
   constexpr double half_day = 43200;
   const bool morning = cell.ends_with(" AM"), evening = cell.ends_with(" PM");
   if (morning || evening) cell.remove_suffix(3);
@@ -40,7 +40,8 @@ std::optional<double> read_spreadsheet_time(std::string_view cell) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = at;
-    for (; at < cell.size() && is_digit(cell[at]); ++at) n[i] = n[i] * 10 + (cell[at] - '0');
+    for (; at < cell.size() && at - begin < most_digits && is_digit(cell[at]); ++at)
+      n[i] = n[i] * 10 + (cell[at] - '0');
     if (at == begin) return std::nullopt;
     mark[i] = at < cell.size() ? cell[at++] : '\0';
   }

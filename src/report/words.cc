@@ -180,7 +180,8 @@ std::string retry_words(const Verdict& verdict) {
   const Retry& retry = verdict.retry;
   if (retry.decision.empty() || verdict.outcome == Outcome::unrecognised) return "";
   if (verdict.outcome == Outcome::ended_otherwise) return "";  // the end says it, and it is not about memory
-  if (retry.decision == "stop") return "no: the same run would fail again";
+  if (retry.decision == "stop")
+    return verdict.outcome == Outcome::at_risk ? "no: the same run would fail" : "no: the same run would fail again";
   if (retry.decision == "retry_unchanged") return "yes, unchanged: memory is not the problem";
   if (retry.decision == "unknown")
     return verdict.outcome == Outcome::possible_oom ? "unclear, because evidence is lost" : "";
