@@ -169,7 +169,8 @@ std::string cause_clause(const Report& report, std::string_view title) {
   const std::string name = short_cause_name(report.causes.front());
   const std::string sure = fmt::format(" ({})", percent_text(verdict.confidence));
   if (const std::string growth = growth_clause(report); !growth.empty()) return ": " + growth + sure;
-  return says_already(title, name) ? sure : ": " + uncapitalised(name) + sure;
+  const std::string_view link = title.find("does not say why") != title.npos ? "; probably " : ": ";
+  return says_already(title, name) ? sure : std::string(link) + uncapitalised(name) + sure;
 }
 
 std::vector<const ReportCause*> candidate_causes(const Report& report) {
