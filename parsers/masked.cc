@@ -107,12 +107,16 @@ void kernel_shared_memory(const Match& m, EventSink& sink) {
 }
 
 /// Splits the Xid numbers into errors of the program, defects of the hardware, and memory taken out of use. Others are
-/// ignored.
+/// ignored, and so are 43 and 45 after another one: the driver stops and cleans up what that one broke.
 void xid(const Match& m, EventSink& sink) {
   static constexpr std::array<i64, 4> program{13, 31, 43, 45};
   static constexpr std::array<i64, 8> broken{48, 62, 74, 79, 94, 95, 119, 120};
   static constexpr std::array<i64, 2> remapped{63, 64};
   const i64 number = leading_integer(m[1]);
+  const bool cleans_up = number == 43 || number == 45;
+  if (cleans_up &&
+      is_near(m.cursor, 20, 0, {"): 13,", "): 31,", "): 48,", "): 62,", "): 74,", "): 79,", "): 94,", "): 95,"}))
+    return;
   for (const i64 x : program)
     if (x == number) return sink.remark("device/fault", static_cast<double>(number));
   for (const i64 x : broken)

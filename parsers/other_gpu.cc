@@ -13,12 +13,6 @@
 namespace oomdoctor::parsers::other_gpu {
 namespace {
 
-void set_device(EventSink& sink, std::string_view digits) {
-  Origin where;
-  if (!digits.empty()) where.device = static_cast<int>(leading_integer(digits));
-  sink.at(where);
-}
-
 /// Where the session's memory is, by what the lines around say of its execution providers. A list of the providers that
 /// exist shows nothing; a list without a GPU's does, and so does the refusal of a GPU's.
 enum class ArenaMemory { unknown, device, host };
@@ -70,7 +64,8 @@ void mindspore(const Match& m, EventSink& sink) {
   oom.free = read_size(m[1]);
   read_request(m[2], oom);
   if (const auto line = find_after(m.cursor, 3, "Device(id:"))
-    set_device(sink, std::string_view(line->text).substr(line->text.find("Device(id:") + 10));
+    if (const auto id = between(line->text, "Device(id:", ")"); !id.empty())
+      sink.at({.device = static_cast<int>(leading_integer(id))});
   sink.oom(std::move(oom));
 }
 
@@ -88,7 +83,7 @@ void mindspore_device(const Match& m, EventSink& sink) {
   if (is_near(m.cursor, 3, 0, {"Memory not enough: current free"})) return;
   Oom oom = device_oom("mindspore");
   if (m.has(2)) read_request(m[2], oom);
-  set_device(sink, m[1]);
+  sink.at({.device = static_cast<int>(leading_integer(m[1]))});
   sink.oom(std::move(oom));
 }
 

@@ -24,9 +24,7 @@ void ascend(const Match& m, EventSink& sink) {
     oom.capacity = read_size(m[3]);
     oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[4]));
   }
-  Origin where;
-  where.device = static_cast<int>(leading_integer(m[2]));
-  sink.at(where);
+  sink.at({.device = static_cast<int>(leading_integer(m[2]))});
   sink.oom(std::move(oom));
 }
 
@@ -35,9 +33,7 @@ void ascend_start(const Match& m, EventSink& sink) {
   oom.allocated = oom.reserved = Bytes{0, 0};  // it looks before it takes any
   oom.capacity = read_size(m[2]);
   oom.free = read_size(number_on_line(m.cursor.line().text, "free size:", m[3]));
-  Origin where;
-  where.device = static_cast<int>(leading_integer(m[1]));
-  sink.at(where);
+  sink.at({.device = static_cast<int>(leading_integer(m[1]))});
   sink.oom(std::move(oom));
 }
 
@@ -49,9 +45,7 @@ void ascend_malloc(const Match& m, EventSink& sink) {
   if (const auto before = find_before(m.cursor, 2, call); before && before->number < m.cursor.line().number) return;
   Oom oom = device_oom("ascend");
   read_request(m[1], oom);
-  Origin where;
-  where.device = static_cast<int>(leading_integer(m[2]));
-  sink.at(where);
+  sink.at({.device = static_cast<int>(leading_integer(m[2]))});
   sink.oom(std::move(oom));
 }
 

@@ -464,9 +464,8 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"dp", 0, "N", "data-parallel ranks"},
         {"zero", 0, "STAGE", "0 (default) to 3; 3 is also FSDP's full shard", list_names(zero_stages)}},
        {{"offload", 0, "WHAT",
-         "to the host: optimizer, all (with --zero 3: also parameters); models (of an image generator, those that "
-         "wait; "
-         "in training: latents and text embeddings are cached)",
+         "to the host: optimizer, all (with --zero 3: also parameters); models (of an image generator: those that "
+         "wait, in training with cached latents and text embeddings)",
          list_names(offloads)},
         {"sweep", 0, "", "also a table of batches and lengths: their peaks, and the largest batch that fits"},
         {"tp", 0, "N", "tensor-parallel ranks"},

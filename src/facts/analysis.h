@@ -123,6 +123,8 @@ std::optional<std::size_t> find_primary(const ScanResult& scan);
 
 /// The vendor of the device of a failure, by the agent that refused, else by words in the log; "" if neither shows it.
 std::string_view device_vendor(const ScanResult& scan, const Incident& incident);  // settings.cc
+/// The vendor by words in the log alone.
+std::string_view device_vendor(const ScanResult& scan);  // settings.cc
 
 /// False for a setting "workers" that is not known to count data loader workers: servers, schedulers, build tools and
 /// downloaders have workers too.

@@ -166,7 +166,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trend.points", count, "values of the main memory series",
        "print(step, torch.cuda.memory_allocated())   # once a step"},
       {"trend.metric", text, "what the main memory series measures"},
-      {"trend.by_step", truth, "the log prints it with the steps or epochs of the run"},
+      {"trend.by_step", truth, "the log prints it with the steps of the run"},
       {"trend.owner", text, "the process or container whose memory it is, as a monitor names it"},
       {"trend.shape", text, "its shape: flat, warmup, step, saturating, sawtooth, spike, noisy, linear, accelerating"},
       {"trend.leak", truth, "memory grows without a bound"},

@@ -100,9 +100,7 @@ std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent
   if (oom.framework == "ascend") return "huawei";
   if (oom.framework == "level-zero") return "intel";
   if (oom.framework == "habana" || oom.framework == "neuron") return oom.framework;
-  if (oom.has(OomTrait::tpu)) return "google";
-  const auto word = scan.settings.find("vendor");
-  return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
+  return oom.has(OomTrait::tpu) ? "google" : device_vendor(scan);
 }
 
 /// Sets the name of the variable that PyTorch's allocator for this GPU reads. 2.9 has one name for all devices, but
@@ -196,6 +194,11 @@ bool counts_loader_workers(const ScanResult& scan, const KnownSetting& workers) 
   // A line of a configuration, which prints one key a line.
   const bool alone = trimmed(line).find_first_of(" \t") == trimmed(line).rfind(' ');
   return alone && scan.settings.contains("batch_size");
+}
+
+std::string_view device_vendor(const ScanResult& scan) {
+  const auto word = scan.settings.find("vendor");
+  return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
 }
 
 std::string_view device_vendor(const ScanResult& scan, const Incident& incident) {

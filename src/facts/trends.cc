@@ -160,7 +160,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const auto number = [](double v) { return Value{Number{v, 0}}; };
   facts.set("trend.points", number(static_cast<double>(s.n)), both);
   facts.set("trend.metric", Value{std::string(to_string(s.metric))}, both);
-  facts.set("trend.by_step", Value{s.has_steps && !s.has_times}, both);
+  facts.set("trend.by_step", Value{s.has_steps && !s.has_times && !s.counts_epochs}, both);
   if (t.shape == Shape::too_short) return;
   facts.set("trend.shape", Value{std::string(to_string(t.shape))}, both);
   const bool maxima = s.kind == SeriesKind::running_maximum;

@@ -36,10 +36,10 @@ struct Evidence {
 
 /// The sender of a line. A log of one process carries no tags, so each field may be unknown.
 struct Origin {
-  std::optional<int> rank;
-  std::optional<int> device;
-  std::optional<i64> pid;
-  std::string host;
+  std::optional<int> rank = {};
+  std::optional<int> device = {};
+  std::optional<i64> pid = {};
+  std::string host = {};
 
   friend bool operator==(const Origin&, const Origin&) = default;
 };

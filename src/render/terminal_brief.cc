@@ -172,8 +172,7 @@ std::string values_text(const Report& report, const ReportSeries& of) {
                                   : shares && of.max_value == of.first_value && of.max_value > of.last_value;
   if (peaks_before) text += ", at most " + value_text(of, of.max_value);
   if (shares) text += fmt::format(" ({} of {})", percent_text(*share), bytes_text(*of.trend.capacity_bytes));
-  if (of.first_step && of.last_step)
-    text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
+  if (const std::string steps = step_range_words(of); !steps.empty()) text += ", " + steps;
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
   return text;
 }

@@ -128,8 +128,7 @@ std::string range_text(const Report& report, const ReportSeries& of) {
     return value_text(of, of.max_value) + ", printed once  [" + plain_line(short_locations(report, {of.first}, 1)) +
            "]";
   std::string text = range_words(of) + ", " + plural(of.n, "value", "values");
-  if (of.first_step && of.last_step)
-    text += fmt::format(", {}s {}–{}", plain_line(of.x_unit), step_text(*of.first_step), step_text(*of.last_step));
+  if (const std::string steps = step_range_words(of); !steps.empty()) text += ", " + steps;
   if (of.first.line > 0) text += "  [" + plain_line(short_locations(report, {of.first, of.last}, 2)) + "]";
   return text;
 }

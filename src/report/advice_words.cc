@@ -52,9 +52,8 @@ std::string uncapitalised(std::string text) {
   return text;
 }
 
-/// Whether a title has a reason of its own ("…: the host was out of RAM"), or most words of the cause.
+/// Whether a title has most words of the cause.
 bool says_already(std::string_view title, std::string_view cause) {
-  if (title.find(": ") != title.npos) return true;
   constexpr std::size_t shortest = 3;  // bytes of a word that counts
   const std::string in = lower(title), of = lower(cause);
   std::size_t words = 0, known = 0;
@@ -169,8 +168,13 @@ std::string cause_clause(const Report& report, std::string_view title) {
   const std::string name = short_cause_name(report.causes.front());
   const std::string sure = fmt::format(" ({})", percent_text(verdict.confidence));
   if (const std::string growth = growth_clause(report); !growth.empty()) return ": " + growth + sure;
+  // A title may have a reason of its own: "…: the host was out of RAM".
   const std::string_view link = title.find("does not say why") != title.npos ? "; probably " : ": ";
-  return says_already(title, name) ? sure : std::string(link) + uncapitalised(name) + sure;
+  // "… while host RAM was nearly full (60%)" would say how full.
+  constexpr double doubtful = 0.9;
+  const bool has_reason = title.find(": ") != title.npos;
+  const bool says = has_reason || (verdict.confidence >= doubtful && says_already(title, name));
+  return says ? sure : std::string(link) + uncapitalised(name) + sure;
 }
 
 std::vector<const ReportCause*> candidate_causes(const Report& report) {

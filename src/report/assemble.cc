@@ -28,8 +28,7 @@ class Assembler {
       : scan_(scan), analysis_(analysis), diagnosis_(diagnosis) {
     for (const Incident& in : scan_.incidents)
       if (accelerator_ == Accelerator::gpu) accelerator_ = accelerator_of(in);
-    const auto word = scan_.settings.find("vendor");
-    if (scan_.incidents.empty() && word != scan_.settings.end()) accelerator_ = accelerator_of(word->second.value);
+    if (scan_.incidents.empty()) accelerator_ = accelerator_of(device_vendor(scan_));
   }
 
   Report report(bool all_series) {

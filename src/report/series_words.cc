@@ -97,6 +97,14 @@ std::string range_words(const ReportSeries& of) {
   return text;
 }
 
+std::string step_range_words(const ReportSeries& of) {
+  if (!of.first_step || !of.last_step) return "";
+  const bool anew = std::any_of(of.points.begin(), of.points.end(),
+                                [&](const ReportPoint& point) { return point.x > *of.last_step; });
+  return fmt::format("{}s {}–{}{}", of.x_unit, step_text(*of.first_step), step_text(*of.last_step),
+                     anew ? ", counted anew in between" : "");
+}
+
 std::string growth_words(const ReportSeries& of) {
   const RateText rate = rate_text(of.trend.slope);
   std::string text = fmt::format("{} per {}{}", rate.rate, of.x_unit, since_words(of));
@@ -204,7 +212,6 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   return text;
 }
 
-// Compares series of the same rank only. A growing counter next to a constant one shows the component that grows.
 std::string only_growing_rank_words(const Report& report, const ReportSeries& growing) {
   if (!growing.rank) return "";
   const auto is_like = [&](const ReportSeries& other) {
@@ -217,6 +224,7 @@ std::string only_growing_rank_words(const Report& report, const ReportSeries& gr
   return alike > 1 && grow == 1 ? fmt::format("only rank {} of {} grows", *growing.rank, alike) : "";
 }
 
+// Compares series of the same rank only. A growing counter next to a constant one shows the component that grows.
 std::string relation_words(const Report& report, const ReportSeries& growing) {
   const auto torch = [](const ReportSeries& s) { return s.metric == "allocated" || s.metric == "reserved"; };
   const auto host = [](const ReportSeries& s) { return s.metric == "host_rss" || s.metric == "host_used"; };

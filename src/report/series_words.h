@@ -29,6 +29,8 @@ inline constexpr double nearly_full = 0.9;
 /// For example "GPU 3 was 97% full at its peak (2025-02-04 10:50:31): 566.00 MiB of 24.00 GiB free". `time` is that of
 /// the peak, in seconds since 1970, `x` its step or second.
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x);
+/// For example "steps 10–1240", and whether the log counted them anew in between; "" without steps.
+std::string step_range_words(const ReportSeries& of);
 /// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB".
 std::string trend_words(const ReportSeries& of);
 /// The trend where its rate is known from another line: "rising since step 200 (±0.44 MiB)".

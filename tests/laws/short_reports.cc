@@ -7,6 +7,7 @@
 #include "lines.h"
 #include "oomdoctor/diagnose.h"
 #include "render/terminal.h"
+#include "report/advice_words.h"
 #include "samples.h"
 
 using namespace oomdoctor;
@@ -55,7 +56,35 @@ std::vector<std::string> sizes_in(const std::string& text) {
   return sizes;
 }
 
+/// The confidence at the end of the first sentence, and that of the line below the rule; nullopt without one.
+std::optional<std::string> first_confidence(std::string_view text) {
+  static const std::regex confidence(R"(\((\d{1,2}%)\)\s*$)");
+  const std::string part(text);
+  std::smatch found;
+  return std::regex_search(part, found, confidence) ? std::optional(found[1].str()) : std::nullopt;
+}
+
 }  // namespace
+
+TEST_CASE("the first and the last part of a short report agree", "[laws]") {
+  std::size_t compared = 0;
+  for (const auto& path : testing::sample_logs()) {
+    const std::string name = path.filename().string();
+    const Report report = diagnose({{name, testing::read_file(path)}});
+    if (!has_cause(report.verdict) || report.verdict.outcome != Outcome::oom) continue;
+    const std::string text = terminal_text(report, {.width = 400});
+    INFO(testing::sample_name(path) << "\n" << text);
+    const auto rule = text.find("\n── ");
+    const auto last = rule == text.npos ? text.npos : text.find('\n', rule + 1) + 1;
+    REQUIRE(last != text.npos);
+    CHECK(text.starts_with("error[" + report.verdict.cause + "]: "));
+    const auto first = first_confidence(std::string_view(text).substr(0, text.find('\n')));
+    CHECK(first == first_confidence(std::string_view(text).substr(last, text.find('\n', last) - last)));
+    CHECK(first.has_value());
+    ++compared;
+  }
+  CHECK(compared > 300);
+}
 
 TEST_CASE("the short report of a sample fits a screen and repeats nothing", "[laws]") {
   constexpr std::size_t max_lines = 28;
