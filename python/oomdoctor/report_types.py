@@ -438,6 +438,7 @@ class Plan(Record):
     margin_bytes: int
     would_have_fitted: bool
     predicted_peak_bytes: Optional[int] = None
+    at_least: Optional[bool] = None
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,13 @@ void advice_facts(Facts& facts) {
     facts.set(name, Value{Number{value, 0}}, std::move(evidence));
   };
   const auto need = get("account.need");
+  if (const auto measured = get("advice.static"))
+    set("advice.states", *measured, {"advice.static"});
+  else if (const auto least = get("model.states_least")) {
+    set("advice.states", *least, {"model.states_least"});
+    if (const auto capacity = get("oom.capacity"); capacity && *least > *capacity)
+      set("advice.states_excess", *least - *capacity, {"model.states_least", "oom.capacity"});
+  }
   if (const auto static_bytes = get("advice.static"), allocated = get("oom.allocated"), request = get("oom.request");
       static_bytes && allocated && request)
     if (*allocated + *request > *static_bytes)
@@ -155,8 +162,10 @@ void advice_facts(Facts& facts) {
     const double live = get("snapshot.live").value_or(0), asked = get("snapshot.request").value_or(0);
     const double kept =
         live * get("snapshot.states_share").value_or(0) + (live + asked) * get("snapshot.cache_share").value_or(0);
-    const double fixed = std::max(kept, get("settings.parameters").value_or(0) * min_weight_bytes) +
-                         get("settings.data_arrays").value_or(0);
+    // The states of the optimizer exist after its first step only.
+    const double states = get(get("run.done").value_or(0) >= 1 ? "model.states_least" : "model.weights_least")
+                              .value_or(get("settings.parameters").value_or(0) * min_weight_bytes);
+    const double fixed = std::max(kept, states) + get("settings.data_arrays").value_or(0);
     if (*allocated + *request > fixed)
       set("advice.activations_most", *allocated + *request - fixed,
           {"oom.allocated", "oom.request", "settings.data_arrays", "snapshot.states_share"});
@@ -208,12 +217,16 @@ void advice_facts(Facts& facts) {
   if (bound || (used && facts.is_true("host.evicted")))
     set("advice.host_to", round_up(std::max(used.value_or(0), bound.value_or(0)) * host_room, static_cast<double>(GiB)),
         {"host.used", "host.limit", "host.capacity"});
-  if (facts.is_true("host.bus_error")) set("advice.shm_to", shared_memory, {});
+  if (facts.is_true("host.shm_full"))
+    set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
     set("advice.workers_to",
         std::min(std::max(0.0, std::floor(*workers / 2)), get("settings.suggested_workers").value_or(*workers)),
         {"settings.num_workers"});
-  if (const auto trained = get("settings.trainable_parameters"))
+  // The excess is a lower bound, so what a fix takes off it is counted in the same bytes.
+  if (const auto moments = get("model.moments_least"); moments && get("advice.states_excess"))
+    set("advice.optimizer_states", *moments, {"model.moments_least"});
+  else if (const auto trained = get("settings.trainable_parameters"))
     set("advice.optimizer_states", 8 * *trained, {"settings.trainable_parameters"});
 }
 

@@ -49,12 +49,15 @@ constexpr Formula formulas[] = {
     {"join.external", "join.device_used − process; − reserved or allocated where no more is printed"},
     {"shape.outlier", "failing length ≥ 1.5 × the longest before; for sides of images √1.5 ×"},
     {"model.weights_least", "2 bytes × parameters; 4 where the run computes in fp32"},
+    {"model.moments_least", "4 bytes × trained parameters for Adam; 8 where the run computes in fp32"},
     {"model.states_least",
      "weights + gradients + moments of the optimizer, in 16 bits where the log does not say fp32"},
     {"advice.activations", "allocated + request − static"},
     {"advice.activations_most",
-     "allocated + request − half a byte × parameters, or the states and caches of a snapshot − arrays of data, where "
-     "they are known"},
+     "allocated + request − states_least after a step, weights_least before, half a byte × parameters where these are "
+     "unknown, or the states and caches of a snapshot − arrays of data"},
+    {"advice.states", "static, or states_least"},
+    {"advice.states_excess", "states_least − capacity"},
     {"advice.static", "last value of tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
     {"advice.scores",
@@ -88,7 +91,7 @@ constexpr Formula formulas[] = {
      "pod"},
     {"advice.workers_to", "half of the workers"},
     {"advice.restart_every", "0.7 × (step of the failure, else lower bound of the forecast − first step of the work)"},
-    {"advice.optimizer_states", "8 bytes × trained parameters"},
+    {"advice.optimizer_states", "8 bytes × trained parameters; moments_least where states_least exceeds the device"},
 };
 
 }  // namespace

@@ -221,7 +221,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.vanished", truth, "a process was gone without any message, not even a signal"},
       {"host.compiler", truth, "the killed process is a compiler"},
       {"host.worker_killed", truth, "a data loader worker was killed"},
-      {"host.bus_error", truth, "a bus error or a full /dev/shm"},
+      {"host.shm_full", truth, "/dev/shm was too small, not an object store in it"},
+      {"host.bus_error", truth, "a process died of a bus error"},
       {"host.allocation_failed", truth, "an allocation of host RAM failed"},
       {"host.pinned_failed", truth, "an allocation of page-locked host memory failed"},
       {"host.victim", text, "the name of the killed process"},
@@ -393,6 +394,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.largest_free", bytes, "the largest piece of free device memory"},
       // Derived from the settings.
       {"model.weights_least", bytes, "lower bound of the weights, by the number of parameters"},
+      {"model.moments_least", bytes, "lower bound of the optimizer's states, by the number of parameters"},
       {"model.states_least", bytes,
        "lower bound of weights, gradients and optimizer states in training, on one device and unsharded"},
       // Platform and framework.
@@ -408,6 +410,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"platform.torch", text, "how PyTorch names the device: cuda (also AMD's), npu or xpu"},
       {"framework.pytorch", truth, "PyTorch is in use"},
       {"framework.huggingface", truth, "transformers or accelerate is in use"},
+      {"framework.audio", truth, "the samples are sound"},
       {"framework.images", truth, "the samples are images"},
       {"framework.trainer", truth, "the Trainer of transformers, or one built on it, runs the steps"},
       {"framework.lightning", truth, "Lightning is in use"},
@@ -450,6 +453,8 @@ const std::vector<FactSpec>& fact_specs() {
        "upper bound of what scales with the batch: tensors and the request, less the weights if their number is known"},
       {"advice.batch_saves_most", bytes,
        "upper bound of what the smaller batch frees (half, if the batch is not known)"},
+      {"advice.states", bytes, "weights, gradients and optimizer states: measured, or their lower bound"},
+      {"advice.states_excess", bytes, "by how much their lower bound exceeds the device"},
       {"advice.static", bytes, "memory that does not scale with the batch: weights, gradients, optimizer states"},
       {"advice.sequence_to", count, "the longest sequence that fits the need"},
       {"advice.limit_to", bytes, "the cap that the failed step needs"},
@@ -458,7 +463,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"advice.shm_to", bytes, "size of /dev/shm to request"},
       {"advice.workers_to", count, "data loader workers: half of what there are"},
       {"advice.restart_every", steps, "steps between restarts that stay clear of the full device"},
-      {"advice.optimizer_states", bytes, "Adam's two moments at 8 bytes a trained parameter"},
+      {"advice.optimizer_states", bytes, "Adam's two moments"},
   };
   return specs;
 }

@@ -308,6 +308,24 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
     facts.set("run.trains", Value{true});
 }
 
+/// True if the text contains one of the words.
+bool names_any(std::string_view text, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+/// True if the samples are sound: by libraries and models in the traceback.
+bool works_on_audio(const Incident* incident) {
+  static constexpr auto files = std::to_array<std::string_view>(
+      {"/torchaudio/", "/whisper/", "/wav2vec2", "/hubert/", "/wavlm/", "/speech_to_text", "/speecht5/",
+       "/seamless_m4t", "/espnet", "/speechbrain/", "/icefall/", "/zipformer/", "/nemo/collections/asr/",
+       "/nemo/collections/tts/", "/s3prl/", "/encodec/", "/audiocraft/", "/demucs/"});
+  if (incident == nullptr) return false;
+  const auto& frames = incident->oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return names_any(with_slashes(f.file), files); });
+}
+
 /// True if the samples are images: by the program, by libraries and layers in the traceback, or by the settings.
 bool works_on_images(const ScanResult& scan, const Incident* incident, const Program* program) {
   static constexpr auto files = std::to_array<std::string_view>(
@@ -320,13 +338,9 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
   if (std::any_of(scan.series.begin(), scan.series.end(), [](const Series& s) { return s.label == image_label; }))
     return true;
   if (incident == nullptr) return false;
-  const auto any = [](std::string_view text, const auto& words) {
-    return std::any_of(words.begin(), words.end(),
-                       [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
-  };
   const auto& frames = incident->oom.frames;
   return std::any_of(frames.begin(), frames.end(), [&](const Frame& f) {
-    return any(with_slashes(f.file), files) || any(f.code, calls) || of_planes(f);
+    return names_any(with_slashes(f.file), files) || names_any(f.code, calls) || of_planes(f);
   });
 }
 
@@ -350,7 +364,10 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   }
   if (incident != nullptr && works_without_model(incident->oom.framework))
     facts.set("framework.without_model", Value{true}, {incident->evidence});
-  if (works_on_images(scan, incident, program)) facts.set("framework.images", Value{true});
+  if (works_on_audio(incident))  // encoders of sound have layers of images, too
+    facts.set("framework.audio", Value{true});
+  else if (works_on_images(scan, incident, program))
+    facts.set("framework.images", Value{true});
   resolve_frameworks(scan, incident, facts);
   set_training(scan, incident, program, facts);
 }

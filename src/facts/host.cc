@@ -67,7 +67,8 @@ bool is_compiler(std::string_view process) {
 /// True if data loader workers are in use: the log counts them, one of them died, or one of their frames is in the
 /// traceback.
 bool uses_loader(const ScanResult& scan, const Incident& incident) {
-  if (incident.oom.agent == Agent::worker || scan.coverage.by_parser.contains("dataloader")) return true;
+  const bool of_nccl = incident.oom.agent == Agent::library;  // its segments are in /dev/shm, too
+  if (incident.oom.agent == Agent::worker || (scan.coverage.by_parser.contains("dataloader") && !of_nccl)) return true;
   if (const auto workers = scan.settings.find("num_workers");
       workers != scan.settings.end() && counts_loader_workers(scan, workers->second))
     return workers->second.value != "0";
@@ -178,7 +179,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.vanished", by({Agent::signal}) && oom.has(OomTrait::vanished));
   set_true("host.denied", by({Agent::signal}) && scan.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
-  set_true("host.bus_error", oom.kind == OomKind::shared_memory);
+  set_true("host.shm_full", oom.kind == OomKind::shared_memory && oom.framework != "ray");
+  set_true("host.bus_error", oom.kind == OomKind::shared_memory && oom.has(OomTrait::bus_error));
   const bool pinned = host && oom.has(OomTrait::pinned);
   const bool heap = host && oom.has(OomTrait::heap);
   set_true("host.pinned_failed", pinned);

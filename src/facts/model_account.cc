@@ -52,6 +52,8 @@ void model_facts(Facts& facts) {
   for (const Term& term : compute_budget(model, run).terms) {
     if (term.id == "weights")
       facts.set("model.weights_least", Value{Number{static_cast<double>(term.bytes.count), 0}}, from->evidence);
+    if (term.id == "optimizer" && term.bytes.count > 0)
+      facts.set("model.moments_least", Value{Number{static_cast<double>(term.bytes.count), 0}}, from->evidence);
     if (term.id == "weights" || term.id == "gradients" || term.id == "optimizer")
       states += static_cast<double>(term.bytes.count);
   }

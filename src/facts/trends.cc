@@ -412,6 +412,12 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   increment_fact(facts);
   set_shape_facts(scan, incident, facts);
   set_growth_facts(scan, incident, analysis);
+  // Nothing has grown from step to step, and no input was unusual, before the first update of a run.
+  const bool first_step =
+      facts.is_true("phase.first_step") && facts.number("run.done").value_or(0) <= 1 && facts.is_false("run.late");
+  if (incident != nullptr && (first_step || facts.is_true("phase.optimizer_init")))
+    for (const std::string_view name : {"trend.leak", "shape.outlier"})
+      if (facts.find(name) == nullptr) facts.set(name, Value{false}, {incident->evidence});
 }
 
 }  // namespace oomdoctor

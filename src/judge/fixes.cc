@@ -32,15 +32,20 @@ constexpr PlannerLimits planning;
 struct Need {
   std::optional<double> bytes;  ///< including the margin
   double margin = 0;
-  bool whole = false;  ///< the job needs no more memory later
+  bool whole = false;     ///< the job needs no more memory later
+  bool at_least = false;  ///< by what the job still was to allocate: a lower bound
 };
 
 /// Returns the need, if it is known. During the load the need is unknown, because the missing bytes are only a part of
-/// it. Before the end of the first step, gradients and optimizer states are still missing.
+/// it. Before the end of the first step, gradients and optimizer states are still missing: their number may show that
+/// more than the request had no room.
 Need find_need(const Facts& facts) {
   const auto bytes = facts.is_true("phase.load") ? std::nullopt : facts.number("account.need");
-  return {bytes && *bytes > 0 ? bytes : std::nullopt, facts.number("account.margin").value_or(0),
-          !facts.is_true("phase.first_step") && !facts.is_true("phase.optimizer_init")};
+  const double margin = facts.number("account.margin").value_or(0);
+  const bool whole = !facts.is_true("phase.first_step") && !facts.is_true("phase.optimizer_init");
+  if (const auto excess = facts.number("advice.states_excess"); !whole && bytes && excess && *excess + margin > *bytes)
+    return {*excess + margin, margin, whole, true};
+  return {bytes && *bytes > 0 ? bytes : std::nullopt, margin, whole, false};
 }
 
 /// A fix with its evaluation. Sizes are in bytes.
@@ -49,6 +54,7 @@ struct Candidate {
   Evaluation when;
   bool maybe_in_force = false;
   std::optional<double> saves, low, max_saves;
+  bool to_come = false;  ///< it saves more than there was: a part of what was still to come
   double score = 0;
   std::vector<std::string> facts;
 
@@ -61,7 +67,7 @@ struct ShareBudget {
 };
 constexpr ShareBudget share_budgets[] = {
     {"activations", "advice.activations"}, {"unallocated", "oom.unallocated"}, {"external", "account.external"},
-    {"states", "advice.static"},           {"own_other", "account.own_other"}, {"pools", "oom.private_pools"},
+    {"states", "advice.states"},           {"own_other", "account.own_other"}, {"pools", "oom.private_pools"},
 };
 
 /// Evaluates a size, clamps it at 0, and adds its facts to `read`.
@@ -116,7 +122,9 @@ Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const
   fix.facts.assign(fix.when.facts.begin(), fix.when.facts.end());
   fix.saves = positive(rule.saves, facts, fix.facts);
   fix.low = rule.saves_low ? positive(rule.saves_low, facts, fix.facts) : std::nullopt;
-  if (const auto max_saves = max_saving(rule, facts)) {
+  if (const auto max_saves = max_saving(rule, facts); max_saves && need.at_least) {
+    fix.to_come = fix.saves.value_or(0) > *max_saves;
+  } else if (max_saves) {
     if (fix.saves) fix.saves = std::min(*fix.saves, *max_saves);
     if (fix.low) fix.low = std::min(*fix.low, *max_saves);
   }
@@ -230,8 +238,8 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   out.id = rule.id;
   out.title = choose_title(rule.title, rule.other_titles, facts);
   out.causes = rule.causes;
-  if (fix.saves) out.saves_high_bytes = rounded(std::max(*fix.saves, fix.low.value_or(0)));
-  if (fix.low) out.saves_low_bytes = rounded(*fix.low);
+  if (fix.saves && !fix.to_come) out.saves_high_bytes = rounded(std::max(*fix.saves, fix.low.value_or(0)));
+  if (fix.low && !fix.to_come) out.saves_low_bytes = rounded(*fix.low);
   if (fix.max_saves && *fix.max_saves > 0) out.saves_low_bytes = 0, out.saves_high_bytes = rounded(*fix.max_saves);
   out.saves_formula = rule.saves_formula;
   out.cost = choose_cost(rule, facts);
@@ -333,12 +341,13 @@ std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const Fa
   ReportPlan plan;
   plan.need_bytes = rounded(*need.bytes);
   plan.margin_bytes = rounded(need.margin);
+  plan.at_least = need.at_least;
   const SavingsSum sum = sum_savings(set, facts);
   plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
   for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
   const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
              request = facts.number("oom.request");
-  if (capacity && free && request && sum.high() > 0)
+  if (capacity && free && request && sum.high() > 0 && !need.at_least)
     plan.predicted_peak_bytes = rounded(std::max(0.0, *capacity - *free + *request - (sum.low() + sum.high()) / 2));
   return plan;
 }

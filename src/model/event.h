@@ -56,6 +56,7 @@ inline constexpr auto enum_names<Agent> = names_up_to<Agent::worker>("cuda_alloc
 /// What the words of a report say beyond its numbers.
 enum class OomTrait {
   answered,          ///< the program made room and served the same request
+  bus_error,         ///< a page of a file in memory could not be filled: its file system had no room
   cut_off,           ///< the message ends in the middle
   captures_graph,    ///< while CUDA graphs were recorded
   capped,            ///< the program fails in this way only under a cap, which the message does not print
@@ -91,10 +92,10 @@ enum class OomTrait {
 };
 template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
-    "answered", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted", "fixed_pool",
-    "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip", "pool_maximum",
-    "pinned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes", "some_limit",
-    "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "warms_up", "whole_node", "windows");
+    "answered", "bus_error", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted",
+    "fixed_pool", "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip",
+    "pool_maximum", "pinned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes",
+    "some_limit", "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "warms_up", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

@@ -282,6 +282,7 @@ struct ReportPlan {
   std::int64_t need_bytes = 0, margin_bytes = 0;  ///< `need_bytes` includes the margin
   std::optional<std::int64_t> predicted_peak_bytes;
   bool would_have_fitted = false;
+  bool at_least = false;  ///< `need_bytes` is a lower bound: what was still to come needs more than the failed request
 };
 
 /// Popular advice that would not help, with the reason.

@@ -306,8 +306,8 @@ std::string plan_words(const Report& report) {
     for (std::size_t i = 0; i < report.fixes.size(); ++i)
       if (report.fixes[i].id == id) numbers.push_back(std::to_string(i + 1));
   std::string text =
-      fmt::format("Short by {}, or {} with a 5% margin", computed_bytes_text(plan.need_bytes - plan.margin_bytes),
-                  computed_bytes_text(plan.need_bytes));
+      fmt::format("Short by {}{}, or {} with a 5% margin", plan.at_least ? "at least " : "",
+                  computed_bytes_text(plan.need_bytes - plan.margin_bytes), computed_bytes_text(plan.need_bytes));
   if (numbers.empty()) return text + ".";
   text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
   if (plan.would_have_fitted)

@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 38> titles_by_format = {{
+constexpr std::array<Words, 39> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -28,6 +28,7 @@ constexpr std::array<Words, 38> titles_by_format = {{
     {"earlyoom", "earlyoom killed a process because the host was short of memory"},
     {"systemd-oomd", "systemd-oomd killed a process: memory pressure or memory use was too high"},
     {"docker-inspect", "Docker reports that the container was OOM-killed"},
+    {"ray-object-store", "Ray's object store is full"},
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},
     {"yarn", "YARN ended a container at its memory limit"},
@@ -89,11 +90,11 @@ std::string host_title(std::string_view agent, std::string_view message_format) 
 /// The title of a failure, without its time.
 std::string plain_title(const ReportIncident& of) {
   if (of.kind == "host") return host_title(of.agent, of.message_format);
-  if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
   if (of.occurrences.empty() && of.more_occurrences > 0)
     return fmt::format("PyTorch counted {} OOMs whose messages are not in the log", of.more_occurrences + 1);
   if (const std::string_view title = look_up(titles_by_format, of.message_format); !title.empty())
     return std::string(title);
+  if (of.kind == "shared_memory") return "Shared memory (/dev/shm) ran out";
   if (of.kind == "pool") return "A fixed-size memory pool was too small";
   const std::string device = memory_name(of);
   if (of.kind == "masked") return fmt::format("A library call on {} failed, possibly because memory was short", device);
@@ -181,7 +182,10 @@ std::string incident_title(const ReportIncident& of) {
   }
   if (stepping && !of.step && of.epoch) title += " at epoch " + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
-  if (!moment.empty()) title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment);
+  // A bar counts the steps that are done, but not each program that prints a step.
+  const bool several = moment == "first_step" && of.run_step.value_or(of.step.value_or(0)) >= 2;
+  if (!moment.empty())
+    title += (stepping && (of.step || of.epoch) ? ", " : " ") + phase_words(moment) + (several ? "s" : "");
   title += doubt;
   // A counter of failures does not show where the program was, and a server that preempts a request has not failed.
   const bool counted = of.kind != "host" && !look_up(titles_by_format, of.message_format).empty();

@@ -344,6 +344,7 @@ void fields(auto& field, Is<ReportPlan> auto& of) {
   field("margin_bytes", of.margin_bytes, in_bytes);
   field("predicted_peak_bytes", of.predicted_peak_bytes, in_bytes);
   field("would_have_fitted", of.would_have_fitted);
+  field("at_least", of.at_least, if_any);
 }
 
 void fields(auto& field, Is<HeldBack> auto& of) {
