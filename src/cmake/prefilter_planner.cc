@@ -209,7 +209,7 @@ class Planner {
   std::uint32_t key(std::size_t i, std::size_t at) const { return PositionSample::key(anchors_.text[i].data() + at); }
 
   void assign(std::size_t i) {
-    const std::string& anchor = anchors_.text[i];
+    const std::string_view anchor = anchors_.text[i];
     double min_cost = std::numeric_limits<double>::infinity();
     for (std::size_t at = 0; at + fingerprint_size <= anchor.size(); ++at) {
       const std::uint32_t k = key(i, at);

@@ -217,8 +217,7 @@ void advice_facts(Facts& facts) {
   if (bound || (used && facts.is_true("host.evicted")))
     set("advice.host_to", round_up(std::max(used.value_or(0), bound.value_or(0)) * host_room, static_cast<double>(GiB)),
         {"host.used", "host.limit", "host.capacity"});
-  if (facts.is_true("host.shm_full"))
-    set("advice.shm_to", shared_memory, {});
+  if (facts.is_true("host.shm_full")) set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
     set("advice.workers_to",
         std::min(std::max(0.0, std::floor(*workers / 2)), get("settings.suggested_workers").value_or(*workers)),

@@ -215,12 +215,19 @@ std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts)
   return !specific.empty() ? specific : !general.empty() ? general : doubtful;
 }
 
+/// Whether choose_settings() finds any.
+bool has_settings(const FixRule& rule, const Facts& facts) {
+  return std::any_of(rule.settings.begin(), rule.settings.end(), [&](const SettingRule& setting) {
+    return applicability(setting, facts) != Truth::no && setting.text.fill(facts);
+  });
+}
+
 /// True if the fix applies to this program, and at least one setting does. Exports of monitors show no program whose
 /// code or settings could change.
 bool has_meaning(const FixRule& rule, const Facts& facts) {
   const bool changes_program = rule.kind == FixKind::code || rule.kind == FixKind::setting;
   if (changes_program && facts.is_true("run.exports_only")) return false;
-  return !(rule.needs && rule.needs->truth(facts) == Truth::no) && !choose_settings(rule, facts).empty();
+  return !(rule.needs && rule.needs->truth(facts) == Truth::no) && has_settings(rule, facts);
 }
 
 bool covers(double low, double high, const Need& need) {

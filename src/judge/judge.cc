@@ -37,7 +37,7 @@ const FactSpec* find_source(const FactSpec& spec) {
   if (!spec.how_to_get.empty()) return &spec;
   const auto group = spec.name.substr(0, spec.name.find('.') + 1);
   for (const auto& other : fact_specs())
-    if (other.name.starts_with(group) && !other.how_to_get.empty()) return &other;
+    if (!other.how_to_get.empty() && other.name.starts_with(group)) return &other;
   return nullptr;
 }
 

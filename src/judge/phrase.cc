@@ -105,7 +105,11 @@ std::vector<PhrasePieces> split_sentences(std::string_view text) {
       }
       at = end;
     } else {
-      plain += text[at];
+      // Only a blank or a line end may end the sentence.
+      const std::size_t stop = std::min(text.find_first_of("{ \n", at), text.size());
+      const std::size_t last = stop == at || (stop < text.size() && text[stop] != '{') ? stop : stop - 1;
+      plain += text.substr(at, last - at + 1);
+      at = last;
       if (!ends_sentence(plain)) continue;
       end_piece();
       sentences.push_back(std::exchange(sentence, {}));
@@ -171,6 +175,7 @@ const std::vector<PhrasePieces>& Phrase::sentences() const {
 }
 
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
+  if (text_.find('{') == std::string::npos) return without_end_blanks(text_);
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {
     const auto filled = fill_sentence(sentence, facts, Rounding::none);

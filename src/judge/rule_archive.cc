@@ -203,25 +203,30 @@ class ArchiveReader {
   bool at_end() const { return bytes_.empty(); }
 
  private:
+  [[noreturn]] static void refuse() { throw Error("the rules inside this program are damaged", {}, "build it again"); }
   std::string_view take(std::size_t size) {
-    if (size > bytes_.size()) throw Error("the rules inside this program are damaged", {}, "build it again");
-    const std::string_view taken = bytes_.substr(0, size);
+    if (size > bytes_.size()) refuse();
+    const std::string_view taken(bytes_.data(), size);
     bytes_.remove_prefix(size);
     return taken;
   }
 
+  /// Every program that explains a failure reads all rules, so this takes part of each short run.
   template <std::unsigned_integral Bits>
   Bits bits() {
-    Bits all = 0;
     const std::string_view taken = take(sizeof(Bits));
-    for (std::size_t i = 0; i < sizeof(Bits); ++i)
-      all = static_cast<Bits>(all | static_cast<Bits>(static_cast<unsigned char>(taken[i])) << (8 * i));
+    Bits all = 0;
+    if constexpr (std::endian::native == std::endian::little)
+      std::memcpy(&all, taken.data(), sizeof all);
+    else
+      for (std::size_t i = 0; i < sizeof(Bits); ++i)
+        all = static_cast<Bits>(all | static_cast<Bits>(static_cast<unsigned char>(taken[i])) << (8 * i));
     return all;
   }
   /// A length of elements with at least one byte each, so it cannot exceed the remaining bytes.
   std::size_t length() {
     const std::size_t count = bits<std::uint32_t>();
-    if (count > bytes_.size()) take(count);
+    if (count > bytes_.size()) refuse();
     return count;
   }
 
@@ -238,8 +243,8 @@ class ArchiveReader {
   void get(std::string& text) { text = take(bits<std::uint32_t>()); }
   void get(const FactSpec*& fact) {
     const std::size_t index = bits<std::uint32_t>();
-    if (index >= fact_specs().size()) take(bytes_.size() + 1);
-    fact = &fact_specs()[index];
+    if (index >= specs_.size()) refuse();
+    fact = &specs_[index];
   }
   void get(Value& value) {
     switch (bits<std::uint8_t>()) {
@@ -277,6 +282,7 @@ class ArchiveReader {
   void get(Struct& of) { fields(*this, of); }
 
   std::string_view bytes_;
+  const std::vector<FactSpec>& specs_ = fact_specs();
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "read/parser.h"
@@ -11,8 +11,8 @@ namespace oomdoctor {
 
 /// Two parallel arrays.
 struct Anchors {
-  std::vector<std::string> text;
-  std::vector<bool> fold_case;  ///< true: the anchor matches in any letter case
+  std::vector<std::string_view> text;  ///< views into the parsers
+  std::vector<bool> fold_case;         ///< true: the anchor matches in any letter case
 };
 
 /// Every anchor once, in the order of the parsers: patterns with their further anchors, then gauges, then tables.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory_resource>
+#include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "base/ascii.h"
 #include "read/label.h"
@@ -99,21 +102,27 @@ std::size_t hash_message(const LineMatch& found) {
   return std::hash<std::string_view>{}(found.text.substr(found.parts->front().at, message_key_bytes));
 }
 
+// A short log is read in less time than this takes, so it allocates little: the anchors stay views, and the targets are
+// sorted into one list.
 FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, PrefilterPlan plan) {
-  std::vector<std::string> anchors;
+  std::vector<std::string_view> anchors;
   std::vector<bool> fold;
-  std::array<std::unordered_map<std::string_view, std::size_t>, 2> known;  // index: is the case folded
-  for (auto& anchors_of_case : known) anchors_of_case.reserve(plan.size());
-  const auto add_anchor = [&](std::string_view anchor, bool fold_case, Target target) {
-    const auto [at, added] = known[fold_case ? 1 : 0].try_emplace(anchor, behind_.size());
+  std::vector<std::pair<std::uint32_t, Target>> led_to;  // an anchor and one of its targets
+  anchors.reserve(plan.size());
+  led_to.reserve(2 * plan.size());
+  std::pmr::monotonic_buffer_resource nodes(64 * plan.size() + 4096);
+  using Indices = std::pmr::unordered_map<std::string_view, std::uint32_t>;
+  Indices exact(plan.size(), &nodes), folded(plan.size() / 8, &nodes);  // of the anchors
+  const auto add_anchor = [&](std::string_view anchor, bool fold_case, const Target& target) {
+    const auto next = static_cast<std::uint32_t>(anchors.size());
+    const auto [at, added] = (fold_case ? folded : exact).try_emplace(anchor, next);
     if (added) {
-      anchors.emplace_back(anchor);
+      anchors.push_back(anchor);
       fold.push_back(fold_case);
-      behind_.emplace_back();
       plain_.push_back(!has_digit(anchor));
       if (plain_.back() == 0) numbered_.push_back(with_runs_joined(anchor));
     }
-    behind_[at->second].push_back(target);
+    led_to.emplace_back(at->second, target);
   };
   const auto add_reader = [&](const Parser* parser, std::string_view name) -> CompiledFormat& {
     const std::size_t order = readers_.size();
@@ -148,6 +157,12 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       add_anchor(t.anchor, false, {.table = &t});
     }
   }
+  first_target_.resize(anchors.size() + 1);
+  for (const auto& [anchor, target] : led_to) ++first_target_[anchor + 1];
+  std::partial_sum(first_target_.begin(), first_target_.end(), first_target_.begin());
+  std::vector<std::size_t> next = first_target_;
+  targets_.resize(led_to.size());
+  for (const auto& [anchor, target] : led_to) targets_[next[anchor]++] = target;
   prefilter_ = std::make_unique<Prefilter>(anchors, fold, plan);
 }
 
@@ -162,7 +177,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
   wanted.clear();
   bool table = false;
   for (const AnchorHit& hit : hits)
-    for (const Target& t : behind_[hit.anchor]) {
+    for (const Target& t : behind(hit.anchor)) {
       table |= t.table != nullptr;
       if (t.reader != nullptr && may_lead_to_match(window, hit, t)) wanted.push_back(t.reader);
     }
@@ -173,7 +188,7 @@ bool FormatRegistry::find_wanted(const Window& window, std::span<const AnchorHit
 
 bool FormatRegistry::has_table(std::span<const AnchorHit> hits) const {
   return std::any_of(hits.begin(), hits.end(), [this](const AnchorHit& hit) {
-    const auto& targets = behind_[hit.anchor];
+    const std::span<const Target> targets = behind(hit.anchor);
     return std::any_of(targets.begin(), targets.end(), [](const Target& t) { return t.table != nullptr; });
   });
 }
@@ -182,7 +197,7 @@ bool FormatRegistry::find_header(const Window& window, const Line& line, std::sp
                                  BlockMatches& out) const {
   std::optional<Line> row;
   for (const AnchorHit& hit : hits)
-    for (const Target& t : behind_[hit.anchor]) {
+    for (const Target& t : behind(hit.anchor)) {
       if (t.table == nullptr) continue;
       if (!row) row = window.line_around(hits[0].offset, line.number, Window::max_row);
       Layout layout;

@@ -165,6 +165,9 @@ class FormatRegistry {
     bool (*may_match)(std::string_view block, std::size_t at) = nullptr;
     std::size_t key_size = 0;  ///< of the key that begins at the anchor, see is_key(); 0 for none
   };
+  std::span<const Target> behind(std::uint32_t anchor) const {
+    return std::span(targets_).subspan(first_target_[anchor], first_target_[anchor + 1] - first_target_[anchor]);
+  }
   /// Parsed views of one line, shared by its formats. Each is made on first use.
   struct Views {
     std::optional<FreeformLine> printed;
@@ -198,9 +201,10 @@ class FormatRegistry {
 
   std::deque<CompiledFormat> readers_;
   std::vector<const Table*> tables_;
-  std::vector<std::vector<Target>> behind_;  ///< by anchor: its targets
-  std::vector<char> plain_;                  ///< by anchor: true if it contains no digit
-  std::vector<std::string> numbered_;        ///< the other anchors, as with_runs_joined() writes them
+  std::vector<Target> targets_;            ///< those of one anchor are adjacent
+  std::vector<std::size_t> first_target_;  ///< by anchor, and one more: the targets end where the next ones begin
+  std::vector<char> plain_;                ///< by anchor: true if it contains no digit
+  std::vector<std::string> numbered_;      ///< the other anchors, as with_runs_joined() writes them
   std::unique_ptr<Prefilter> prefilter_;
 };
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 #include "base/ascii.h"
 
@@ -29,10 +30,11 @@ constexpr std::size_t most = std::numeric_limits<std::uint16_t>::max();
 
 Prefilter::MaskedBytes Prefilter::mask_bytes(std::string_view anchor, bool fold_case, std::size_t at) {
   char bytes[8] = {}, counts[8] = {};
-  for (std::size_t i = 0; i < 8 && at + i < anchor.size(); ++i) {
-    bytes[i] = anchor[at + i];
-    counts[i] = static_cast<char>(fold_case && is_letter(bytes[i]) ? 0xDF : 0xFF);
-  }
+  const std::size_t size = std::min<std::size_t>(8, anchor.size() - at);
+  std::memcpy(bytes, anchor.data() + at, size);
+  std::memset(counts, 0xFF, size);
+  for (std::size_t i = 0; fold_case && i < size; ++i)
+    if (is_letter(bytes[i])) counts[i] = static_cast<char>(0xDF);
   return {load<std::uint64_t>(bytes), load<std::uint64_t>(counts)};
 }
 
@@ -48,7 +50,8 @@ void Prefilter::add(std::string_view anchor, bool fold_case, std::uint32_t index
 }
 
 // Takes placements from the plan, places the other anchors, fills the kernel's tables, and sorts the entries by slot.
-Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan)
+Prefilter::Prefilter(const std::vector<std::string_view>& anchors, const std::vector<bool>& fold_case,
+                     PrefilterPlan plan)
     : first_entry_((1u << slot_bits) + 1) {
   const std::size_t n = anchors.size();
   if (n > most) throw std::logic_error("more than 65535 anchors");
@@ -57,9 +60,9 @@ Prefilter::Prefilter(const std::vector<std::string>& anchors, const std::vector<
   Buckets buckets;
   std::size_t next_planned = 0;
   for (std::uint32_t i = 0; i < n; ++i) {
-    const std::string& anchor = anchors[i];
-    if (anchor.size() < fingerprint_size) throw std::logic_error("anchor of less than four bytes: " + anchor);
-    if (anchor.size() > most) throw std::logic_error("anchor of more than 65535 bytes: " + anchor.substr(0, 40));
+    const std::string_view anchor = anchors[i];
+    if (anchor.size() < fingerprint_size || anchor.size() > most)
+      throw std::logic_error("anchor of less than four or more than 65535 bytes: " + std::string(anchor.substr(0, 40)));
     // Usually the anchor after the previous one.
     std::size_t tried = 0;
     for (; tried < plan.size(); ++tried, next_planned = (next_planned + 1) % plan.size())

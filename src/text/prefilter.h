@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,7 +32,7 @@ class Prefilter {
  public:
   /// `fold_case[i]` means that anchor i matches in any letter case. Anchors have four to 65535 bytes, and there are at
   /// most 65535; otherwise it throws std::logic_error. The constructor itself plans anchors that are not in `plan`.
-  Prefilter(const std::vector<std::string>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan = {});
+  Prefilter(const std::vector<std::string_view>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan = {});
 
   /// Appends all anchors that begin in [begin, end) of `text` to `hits`, by offset, then by index. It may read bytes
   /// after `end`. Adds the work of the scan to `work`.

@@ -45,6 +45,13 @@ struct Halves {
 double share_if_new(std::size_t half, unsigned known, const std::array<double, 16>& share) {
   return (known >> half & 1) != 0 ? 0 : share[half];
 }
+/// The share of bytes whose half is one of the known ones.
+double share_of(unsigned known, const std::array<double, 16>& share) {
+  double sum = 0;
+  for (std::size_t half = 0; half < share.size(); ++half)
+    if ((known >> half & 1) != 0) sum += share[half];
+  return sum;
+}
 double low_share_of_new(const Halves& halves, unsigned known) { return share_if_new(halves.low, known, shares.low); }
 double high_share_of_new(const Halves& halves, unsigned known) {
   const double one = share_if_new(halves.high, known, shares.high);
@@ -64,27 +71,27 @@ BucketHalves BucketHalves::with(std::string_view anchor, bool fold_case, std::si
 }
 
 void Buckets::add(std::string_view anchor, bool fold_case, Placement placement) {
-  const std::size_t b = placement.bucket;
-  for (std::size_t j = 0; j < fingerprint_size; ++j) {
-    const Halves halves(anchor[placement.at + j], fold_case);
-    low_share_[b][j] += low_share_of_new(halves, halves_[b].low[j]);
-    high_share_[b][j] += high_share_of_new(halves, halves_[b].high[j]);
-  }
-  halves_[b] = halves_[b].with(anchor, fold_case, placement.at);
+  halves_[placement.bucket] = halves_[placement.bucket].with(anchor, fold_case, placement.at);
 }
 
 Placement Buckets::best_place(std::string_view anchor, bool fold_case) const {
   Placement best;
   double least = std::numeric_limits<double>::infinity();
+  std::array<std::array<double, fingerprint_size>, bucket_count> low_share, high_share;
+  for (std::size_t b = 0; b < bucket_count; ++b)
+    for (std::size_t j = 0; j < fingerprint_size; ++j) {
+      low_share[b][j] = share_of(halves_[b].low[j], shares.low);
+      high_share[b][j] = share_of(halves_[b].high[j], shares.high);
+    }
   const std::size_t last = std::min(anchor.size() - fingerprint_size, max_shift);
   for (std::size_t at = 0; at <= last; ++at)
     for (std::size_t b = 0; b < bucket_count; ++b) {
       double before = 1, after = 1;  // assuming that bytes, and the two halves of a byte, are independent
       for (std::size_t j = 0; j < fingerprint_size; ++j) {
         const Halves halves(anchor[at + j], fold_case);
-        before *= low_share_[b][j] * high_share_[b][j];
-        after *= (low_share_[b][j] + low_share_of_new(halves, halves_[b].low[j])) *
-                 (high_share_[b][j] + high_share_of_new(halves, halves_[b].high[j]));
+        before *= low_share[b][j] * high_share[b][j];
+        after *= (low_share[b][j] + low_share_of_new(halves, halves_[b].low[j])) *
+                 (high_share[b][j] + high_share_of_new(halves, halves_[b].high[j]));
       }
       if (after - before >= least) continue;
       least = after - before;

@@ -53,8 +53,6 @@ class Buckets {
 
  private:
   std::array<BucketHalves, bucket_count> halves_;
-  /// The share of bytes whose half is in the bucket.
-  std::array<std::array<double, fingerprint_size>, bucket_count> low_share_{}, high_share_{};
 };
 
 }  // namespace oomdoctor

@@ -45,7 +45,7 @@ Hits scanned(const Prefilter& filter, const std::string& text, std::size_t begin
 
 TEST_CASE("the prefilter finds every anchor at every offset, on every instruction set", "[prefilter]") {
   const std::vector<std::string> anchors{"out of memory", "oom-kill", "Killed", "1234", "MemoryError", "Error"};
-  const Prefilter filter(anchors, {false, false, false, false, false, false});
+  const Prefilter filter({anchors.begin(), anchors.end()}, {false, false, false, false, false, false});
   on_every_target([&] {
     for (std::size_t a = 0; a < anchors.size(); ++a)
       for (const std::size_t far : {std::size_t{0}, kernel_block - 35})
@@ -90,7 +90,7 @@ TEST_CASE("the prefilter agrees with a naive search, on every instruction set", 
                         fold[a],
                         {static_cast<std::uint16_t>(pick(anchors[a].size() - 3)),
                          static_cast<std::uint16_t>(pick(bucket_count))}});
-    const Prefilter filter(anchors, fold, plan);
+    const Prefilter filter({anchors.begin(), anchors.end()}, fold, plan);
     const std::size_t begin = pick(text.size()), end = begin + pick(text.size() - begin + 1);
     const Hits expected = naive(anchors, fold, text, begin, end);
     // Put the text at the end of a separate allocation, so that the address sanitizer detects reads past the end.
@@ -130,7 +130,7 @@ TEST_CASE("the shipped plan covers every anchor of the shipped parsers and passe
   for (std::size_t i = 0; i < plan.size(); ++i) {
     CHECK(plan[i].anchor == anchors.text[i]);
     CHECK(plan[i].fold_case == anchors.fold_case[i]);
-    text += anchors.text[i] + "\nepoch 3: 17 of 200 batches, 0.31 s each, 2 workers wait for the next shard\n";
+    (text += anchors.text[i]) += "\nepoch 3: 17 of 200 batches, 0.31 s each, 2 workers wait for the next shard\n";
   }
   const auto work_of = [&](const Prefilter& filter) {
     PrefilterWork work;
@@ -138,7 +138,7 @@ TEST_CASE("the shipped plan covers every anchor of the shipped parsers and passe
     filter.scan(text, 0, text.size(), hits, &work);
     for (std::uint32_t a = 0; a < anchors.text.size(); ++a)
       if (std::none_of(hits.begin(), hits.end(), [&](const AnchorHit& h) { return h.anchor == a; }))
-        FAIL("not found: " + anchors.text[a]);
+        FAIL("not found: " << anchors.text[a]);
     return work;
   };
   // The text that the plan was made for. On any other line the rate changes at random with every new anchor.
