@@ -367,6 +367,18 @@ void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& h
   }
   std::sort(others.begin(), others.end(),
             [](const OtherProcess& a, const OtherProcess& b) { return a.used.count > b.used.count; });
+  // Processes of one size are mostly workers or replicas of one program: none of them is the one to stop.
+  constexpr std::size_t several = 3;
+  constexpr double alike = 0.98;
+  const double largest = static_cast<double>(others.front().used.count);
+  const auto replicas = static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& p) {
+    return static_cast<double>(p.used.count) >= alike * largest;
+  }));
+  if (replicas >= several) {
+    facts.set("account.replicas", Value{Number{static_cast<double>(replicas), 0}}, here);
+    facts.set("account.replica_size", std::optional(others.front().used), here);
+    return;
+  }
   const double need = facts.number("account.need").value_or(0);
   std::string pids;
   Bytes freed;

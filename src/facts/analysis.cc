@@ -188,11 +188,14 @@ void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Notes the last step of a log that ends without a reason. A bar at 0 is no step yet.
+/// Notes the last step of a log that ends without a reason. A bar at 0 is no step yet. Where more lines follow, some of
+/// them may tell the end in words of the program.
 void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
   const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
   if (*scan.last_step == scan.last_before) return;
+  constexpr i64 cut_lines = 2;  // a line that was cut, and a blank one
+  if (scan.coverage.lines - scan.last_progress->span.last_line > cut_lines) return;
   notes.push_back({Severity::note,
                    fmt::format("the log ends after step {}{}; it does not show how the run ended",
                                *scan.last_step - scan.last_before, scan.last_before == 0 ? "" : " of its epoch"),

@@ -46,6 +46,8 @@ const std::vector<FactSpec>& fact_specs() {
        "the message lists no process: any process may own the memory outside the framework"},
       {"account.holders", text, "the owners of the memory outside the framework"},
       {"account.external_pid", count, "the pid of the largest other process"},
+      {"account.replicas", count, "other processes of one size, if there are three or more: workers or replicas"},
+      {"account.replica_size", bytes, "what each of these holds"},
       {"account.stop_pids", text, "the pids of the fewest other processes that hold what is needed, the largest first"},
       {"account.stop_frees", bytes, "memory of these processes; of all others where none is named"},
       {"account.frag_ratio", ratio, "unallocated as a share of reserved"},

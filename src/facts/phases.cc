@@ -683,10 +683,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     const double lines = static_cast<double>(count);
     const std::optional<i64> first = incident.run.number > 0 ? incident.run.first_step : scan.first_step;
     const bool late = starts_late(scan, incident);
-    // A run that is seen from its beginning may print only each tenth step.
-    const double before_first = first ? static_cast<double>(late ? *first : std::min<i64>(*first, 1)) : 0;
+    // A run that is seen from its beginning may print only each tenth step. Where it counts from 0, the last number may
+    // be of a step, or of the steps that are done, so the smaller one counts.
+    const i64 before_first = late ? first.value_or(0) - 1 : 0;
     const double printed = first && scan.last_step && count > 0
-                               ? std::max(static_cast<double>(*scan.last_step) - before_first, 0.0) + 1
+                               ? static_cast<double>(std::max<i64>(*scan.last_step - before_first, 1))
                                : 0;
     // Of a run seen from its beginning, few prints are its first steps, however many steps lie between two of them.
     const bool begins = count <= max_first_steps && first.value_or(0) <= 1;

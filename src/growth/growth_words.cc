@@ -100,13 +100,16 @@ bool stays_at(const FittedSeries& fitted, double x, double level) {
   return static_cast<double>(near) >= most * static_cast<double>(std::ssize(points.y) - from);
 }
 
-/// Values that vary by more than their usual level have none, such as those of several runs.
+/// Values that vary by half of their usual level have none, such as those of several runs. A few values show no absence
+/// of a trend.
 std::string varying_words(const FittedSeries& fitted) {
+  constexpr std::size_t few = 10;
+  const char* trend = fitted.points.y.size() < few ? "" : ", no trend";
   const double spread = find_fit(fitted, Law::constant)->sigma;
-  if (spread < std::abs(compute_median(fitted.points.y)))
-    return fmt::format("varies around {} by {}, no trend", usual_level_text(fitted), size(spread));
-  return fmt::format("varies between {} and {}, no trend", size_text(fitted, fitted.series.min_value),
-                     size_text(fitted, fitted.series.max_value));
+  if (spread < std::abs(compute_median(fitted.points.y)) / 2)
+    return fmt::format("varies around {} by {}{}", usual_level_text(fitted), size(spread), trend);
+  return fmt::format("varies between {} and {}{}", size_text(fitted, fitted.series.min_value),
+                     size_text(fitted, fitted.series.max_value), trend);
 }
 
 /// The jumps of the law that describes the working stage.

@@ -252,6 +252,7 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   out.cost = choose_cost(rule, facts);
   out.diagnostic = rule.kind == FixKind::diagnostic;
   out.outside = rule.kind == FixKind::outside;
+  out.allows = rule.share == "limit";
   out.risk = rule.risk;
   out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need);
   out.if_not_already = fix.maybe_in_force || !fix.applies();

@@ -272,6 +272,7 @@ struct ReportFix {
   std::string verify;                 ///< the check in the next run
   bool diagnostic = false;            ///< it provides information, and changes nothing in the next run; not in the JSON
   bool outside = false;               ///< it asks for another machine, or for what is other people's; not in the JSON
+  bool allows = false;                ///< it frees nothing: the program may take so much more; not in the JSON
   std::vector<std::string> facts;     ///< names of the facts that decided; not in the JSON
   std::vector<Location> locations;
 };

@@ -90,7 +90,7 @@ std::string host_title(std::string_view agent, std::string_view message_format) 
 /// The title of a failure, without its time.
 std::string plain_title(const ReportIncident& of) {
   if (of.kind == "host") return host_title(of.agent, of.message_format);
-  if (of.occurrences.empty() && of.more_occurrences > 0)
+  if (of.occurrences.empty() && of.more_occurrences > 0 && !of.requested_bytes)
     return fmt::format("PyTorch counted {} OOMs whose messages are not in the log", of.more_occurrences + 1);
   if (const std::string_view title = look_up(titles_by_format, of.message_format); !title.empty())
     return std::string(title);

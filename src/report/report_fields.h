@@ -333,7 +333,7 @@ void fields(auto& field, Is<ReportFix> auto& of) {
   field("settings", of.settings);
   field("not_with", of.not_with);
   field("verify", of.verify, if_any);
-  field.words_only(of.diagnostic, of.outside, of.facts);
+  field.words_only(of.diagnostic, of.outside, of.allows, of.facts);
   field("locations", of.locations, if_any);
 }
 

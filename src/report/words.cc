@@ -234,11 +234,12 @@ std::string series_name(const ReportSeries& series) {
 std::string saving_words(const ReportFix& fix) {
   const auto low = fix.saves_low_bytes, high = fix.saves_high_bytes;
   if (!low && !high) return {};
-  if (!low || !high || *low == *high)
-    return "saves " + std::string(low && high ? "" : "up to ") + computed_bytes_text(high ? *high : *low);
-  if (*low <= 0) return "saves up to " + computed_bytes_text(*high);
-  const std::string from = computed_bytes_text(*low), to = computed_bytes_text(*high);
-  return fmt::format("saves {} to {}", drop_common_unit(to, from), to);
+  std::string size = computed_bytes_text(high ? *high : *low);
+  if (!low || !high || *low <= 0)
+    size = "up to " + size;
+  else if (const std::string from = computed_bytes_text(*low); from != size)
+    size = drop_common_unit(from, size) + " to " + size;
+  return fix.allows ? "allows " + size + " more" : "saves " + size;
 }
 
 std::string count_text(std::int64_t count) {
