@@ -371,9 +371,10 @@ void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& h
   constexpr std::size_t several = 3;
   constexpr double alike = 0.98;
   const double largest = static_cast<double>(others.front().used.count);
-  const auto replicas = static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& p) {
-    return static_cast<double>(p.used.count) >= alike * largest;
-  }));
+  const auto replicas =
+      static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& p) {
+        return static_cast<double>(p.used.count) >= alike * largest;
+      }));
   if (replicas >= several) {
     facts.set("account.replicas", Value{Number{static_cast<double>(replicas), 0}}, here);
     facts.set("account.replica_size", std::optional(others.front().used), here);

@@ -145,10 +145,16 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct RemarkedLookalike {
     std::string_view remark, words;
   };
-  static constexpr std::array<RemarkedLookalike, 2> remarked{
+  static constexpr std::array<RemarkedLookalike, 4> remarked{
       {{"limit/touched",
         "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
         "kernel frees it first"},
+       {"kernel/shared_memory",
+        "a kernel needs more of the chip's shared memory than the hardware has: smaller blocks or fewer stages help. "
+        "This "
+        "is not the GPU's memory"},
+       {"tensorflow/spared",
+        "TensorFlow asked for more memory, and goes on without it: \"this is not a failure\", its message says"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked) {
     const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& event) {
@@ -299,6 +305,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   setting_facts(scan, primary, out.facts);
   earlier_batch_fact(scan, out.runs, out.facts);
   model_facts(out.facts);
+  logits_facts(out.facts);
   emit_states(out);
   trend_facts(scan, options, out);
   if (primary == nullptr) emit_claimed_leak(scan, out.facts, out.notes);

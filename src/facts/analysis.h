@@ -113,6 +113,8 @@ void comparison_facts(const ScanResult& scan, const Incident* incident, std::opt
                       Analysis& analysis);  // comparisons.cc: trend.gap*, trend.external_grows, ranks.*, join.*
 /// Fills Analysis::ranks, and adds a note about ranks that stopped early.
 void compare_ranks(const ScanResult& scan, Analysis& analysis);  // comparisons.cc: RankRow, stragglers
+/// Recognises the logits by the size of the request.
+void logits_facts(Facts& facts);
 /// A lower bound for the memory of the model, from the settings.
 void model_facts(Facts& facts);     // model_account.cc: model.*
 void increment_fact(Facts& facts);  // increments.cc: trend.increment

@@ -314,6 +314,26 @@ bool names_any(std::string_view text, std::span<const std::string_view> words) {
                      [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
+/// True if files of the traceback exist in TensorFlow before 2.2 only.
+bool is_old_tensorflow(const Incident* incident) {
+  static constexpr auto files = std::to_array<std::string_view>(
+      {"tensorflow_core/", "tensorflow/contrib/", "tensorflow/python/client/session.py"});
+  if (incident == nullptr) return false;
+  const auto& frames = incident->oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return names_any(with_slashes(f.file), files); });
+}
+
+/// True if a cell of a notebook is in the traceback.
+bool runs_in_notebook(const Incident* incident) {
+  static constexpr auto cells =
+      std::to_array<std::string_view>({"<ipython-input-", "Cell In[", "/ipykernel_", "<cell line"});
+  if (incident == nullptr) return false;
+  const auto& frames = incident->oom.frames;
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return names_any(f.file, cells) || f.function.starts_with("<cell line"); });
+}
+
 /// True if the samples are sound: by libraries and models in the traceback.
 bool works_on_audio(const Incident* incident) {
   static constexpr auto files = std::to_array<std::string_view>(
@@ -364,6 +384,8 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   }
   if (incident != nullptr && works_without_model(incident->oom.framework))
     facts.set("framework.without_model", Value{true}, {incident->evidence});
+  if (is_old_tensorflow(incident)) facts.set("framework.old_tensorflow", Value{true}, {incident->evidence});
+  if (runs_in_notebook(incident)) facts.set("framework.notebook", Value{true}, {incident->evidence});
   if (works_on_audio(incident))  // encoders of sound have layers of images, too
     facts.set("framework.audio", Value{true});
   else if (works_on_images(scan, incident, program))

@@ -8,7 +8,10 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <utility>
+
+#include "base/ascii.h"
 
 namespace oomdoctor {
 
@@ -194,6 +197,25 @@ Truth applicability(const SettingRule& setting, const Facts& facts) {
   return place == Truth::yes && when == Truth::yes ? Truth::yes : Truth::unknown;
 }
 
+/// The options of a command line as arguments of a constructor: "--optim adafactor   # slower" gives
+/// "TrainingArguments(optim=\"adafactor\")   # slower". Other text only loses the dashes of the options in it.
+std::string as_arguments(std::string text, const std::string& constructor) {
+  const std::size_t comment = std::min(text.find("   #"), text.size());
+  std::string out;
+  if (text.starts_with("--")) {
+    std::istringstream words(text.substr(0, comment));
+    for (std::string option, value; words >> option >> value;) {
+      const bool plain = value == "True" || value == "False" || std::all_of(value.begin(), value.end(), is_digit);
+      out += (out.empty() ? "" : ", ") + option.substr(std::min(option.find_first_not_of('-'), option.size())) + '=' +
+             (plain || value.starts_with('"') ? value : '"' + value + '"');
+    }
+    out = constructor + '(' + out + ')';
+    text.erase(0, comment);
+  }
+  for (std::size_t at = text.find(" --"); at != text.npos; at = text.find(" --", at)) text.erase(at + 1, 2);
+  return out + text;
+}
+
 /// The settings to print: those of the places in this log, else general ones, else those of places that the log does
 /// not exclude.
 std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts) {
@@ -204,7 +226,9 @@ std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts)
     if (applies == Truth::no) continue;
     const auto text = setting.text.fill(facts);
     if (!text) continue;
-    FixSetting line{setting.scope, *text, setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")};
+    const bool in_cells = !setting.arguments.empty() && facts.is_true("framework.notebook");
+    FixSetting line{setting.scope, in_cells ? as_arguments(*text, setting.arguments) : *text,
+                    setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")};
     line.prose = setting.prose;
     if (!line.from.empty()) line.from_facts = setting.from.list_facts(facts);
     if (applies == Truth::yes && !setting.program.empty())

@@ -65,8 +65,8 @@ void fields(Archive& archive, CauseRule& cause) {
 
 template <typename Archive>
 void fields(Archive& archive, SettingRule& setting) {
-  archive(setting.program, setting.rank, setting.scope, setting.place, setting.general, setting.text, setting.from,
-          setting.to, setting.prose, setting.when);
+  archive(setting.program, setting.rank, setting.scope, setting.place, setting.arguments, setting.general, setting.text,
+          setting.from, setting.to, setting.prose, setting.when);
 }
 
 template <typename Archive>
@@ -88,7 +88,7 @@ void fields(Archive& archive, MythRule& myth) {
 
 template <typename Archive>
 void fields(Archive& archive, PlaceRule& place) {
-  archive(place.id, place.needs, place.general);
+  archive(place.id, place.needs, place.general, place.arguments);
 }
 
 template <typename Archive>

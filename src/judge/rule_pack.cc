@@ -225,7 +225,8 @@ void RulePack::add_conditions(RuleTable& table) {
 void RulePack::add_places(RuleTable& table) {
   for (RuleTable& place : table.tables("place")) {
     const std::string name = place.need_text("name");
-    places_.insert_or_assign(name, PlaceRule{name, place.condition("needs"), place.truth("general")});
+    places_.insert_or_assign(
+        name, PlaceRule{name, place.condition("needs"), place.truth("general"), place.text("arguments")});
     place.finish();
   }
   table.finish();
@@ -267,7 +268,7 @@ void RulePack::add_fix(FixRule fix) {
 void RulePack::add_program(const std::string& id, RuleTable& table) {
   const Program program = read_program(table);
   const double rank = table.number("rank", 1, 0, 10);
-  PlaceRule place{program.name, table.condition("place"), false};
+  PlaceRule place{program.name, table.condition("place"), false, {}};
   if (!place.needs) {
     // The options of a program do not exist in another one. A server without a name may be any of them.
     const std::string named = " == '" + program.name + '\'', engine = "framework.engine" + named;
@@ -313,6 +314,7 @@ void RulePack::check() {
     for (SettingRule& setting : fix.settings)
       if (const auto place = places_.find(setting.scope); place != places_.end()) {
         setting.place = place->second.needs;
+        setting.arguments = place->second.arguments;
         setting.general = place->second.general;
       }
   for (const auto& [id, fix] : fixes_)

@@ -83,6 +83,7 @@ struct SettingRule {
   double rank = own_rank;     ///< if the log does not show the program, larger ranks are printed first
   std::string scope;          ///< name of its place
   std::optional<Expr> place;  ///< condition of the place
+  std::string arguments;      ///< PlaceRule::arguments
   bool general = false;       ///< the place applies to any program
   Phrase text, from, to;
   bool prose = false;        ///< the text is no line to copy
@@ -128,6 +129,7 @@ struct PlaceRule {
   std::string id;             ///< its name
   std::optional<Expr> needs;  ///< the condition for its settings to apply
   bool general = false;       ///< applies to any program; used only if no setting of a specific place applies
+  std::string arguments;      ///< the constructor that takes its command-line options as arguments; may be empty
 };
 
 /// What a program's log calls the device if it is no GPU.

@@ -52,6 +52,8 @@ std::optional<Frame> ipython_frame(std::string_view s) {
   if (in == s.npos) return std::nullopt;
   std::string_view place = s.substr(0, in);
   if (place.starts_with("File ")) place.remove_prefix(5);
+  if (const std::size_t link = place.find("](http"); place.starts_with('[') && link != place.npos)
+    place = place.substr(1, link - 1);  // Colab's links
   const std::size_t py = place.find(".py");
   const bool cell = place.starts_with("<ipython-input-") && place.ends_with('>');
   if (!cell &&

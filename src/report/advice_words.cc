@@ -274,7 +274,7 @@ std::string growing_series_words(const Report& report) {
 }
 
 std::string performed_checks_words(const Report& report) {
-  std::string looked = "OOM messages, kills, full shared memory";
+  std::string looked = "OOM messages, kills, a full /dev/shm";
   const auto followed = static_cast<std::int64_t>(
       std::count_if(report.series.begin(), report.series.end(),
                     [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));

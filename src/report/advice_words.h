@@ -57,7 +57,7 @@ const ReportSeries* find_main_series(const Report& report);
 std::string capacity_hint(const ReportSeries& growing);
 /// The series of find_growing_series() in words, with its forecast or with capacity_hint(). "" if there is none.
 std::string growing_series_words(const Report& report);
-/// The failures that oomdoctor searched for, for a log without one: "OOM messages, kills, full shared memory, growth in
+/// The failures that oomdoctor searched for, for a log without one: "OOM messages, kills, a full /dev/shm, growth in
 /// 3 memory series".
 std::string performed_checks_words(const Report& report);
 

@@ -238,7 +238,7 @@ std::string saving_words(const ReportFix& fix) {
   if (!low || !high || *low <= 0)
     size = "up to " + size;
   else if (const std::string from = computed_bytes_text(*low); from != size)
-    size = drop_common_unit(from, size) + " to " + size;
+    size = drop_common_unit(size, from) + " to " + size;
   return fix.allows ? "allows " + size + " more" : "saves " + size;
 }
 
