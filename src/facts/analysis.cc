@@ -154,7 +154,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
         "This "
         "is not the GPU's memory"},
        {"tensorflow/spared",
-        "TensorFlow asked for more memory, and goes on without it: \"this is not a failure\", its message says"},
+        "TensorFlow requested more memory, and goes on without it: \"this is not a failure\", its message says"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked) {
     const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& event) {

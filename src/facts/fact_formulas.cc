@@ -56,6 +56,7 @@ constexpr Formula formulas[] = {
     {"advice.activations_most",
      "allocated + request − states_least after a step, weights_least before, half a byte × parameters where these are "
      "unknown, or the states and caches of a snapshot − arrays of data"},
+    {"advice.logits_width", "4 or 2: the width for which one vocabulary fits"},
     {"advice.logits_vocabulary", "request ÷ (batch × sequence × 4 or 2 bytes), if it is that of published models"},
     {"advice.states", "static, or states_least"},
     {"advice.states_excess", "states_least − capacity"},

@@ -62,7 +62,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"device/remapped", "the driver took a part of the device's memory out of use: programs go on"},
     {"device/busy", "the device is held exclusively or unavailable: no shortage of memory"},
     {"kernel/shared_memory", "a kernel wants more on-chip memory than the chip has: no shortage of device memory"},
-    {"tensorflow/spared", "TensorFlow could do without the memory that it asked for"},
+    {"tensorflow/spared", "TensorFlow could do without the memory that it requested"},
     {"container/not_killed", "the container engine reports that it killed nothing for lack of memory"},
     {"limit/touched", "memory reached the job's limit at some point, and nothing was killed for it"},
     {"limit/quota", "a service refused a request for its quota or its size: no shortage of memory"},
