@@ -323,6 +323,19 @@ void name_runs(std::span<const std::string> names, std::vector<TableColumn>& col
   for (const std::size_t i : repeated) columns[i].reading.label = names[i].substr(0, names[i].rfind(dash));
 }
 
+bool names_cpu(const ColumnName& name) {
+  return name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
+}
+
+/// True if the last of these names that names a CPU or a GPU names a CPU.
+bool follows_cpu(std::span<const std::string> names) {
+  for (std::size_t i = names.size(); i > 0; --i) {
+    const ColumnName name(names[i - 1]);
+    if (name.names_device() || names_cpu(name)) return names_cpu(name);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
@@ -340,10 +353,12 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
-    cpu |= name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
+    cpu |= names_cpu(name);
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
   if (catalog) return std::vector<TableColumn>(names.size());
+  const bool processes = std::any_of(columns.begin(), columns.end(),
+                                     [](const TableColumn& column) { return column.role == ColumnRole::pid; });
   bool named_device = false, used = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];
@@ -365,7 +380,9 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     named_device |= name.names_device();
     if (!name.names_device() && !column.share) unnamed.push_back(i);
   }
-  const bool host = named_device ? true : cpu && !device;
+  // Of a CPU and a GPU, the one that was named last before the memory has it.
+  const bool host = named_device || ((cpu || processes) && !device) ||
+                    (cpu && !unnamed.empty() && follows_cpu(names.subspan(0, unnamed.front())));
   for (const std::size_t i : unnamed) {
     Metric& metric = columns[i].reading.metric;
     const bool smi = columns[i].reading.label.empty();
