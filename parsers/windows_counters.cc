@@ -28,6 +28,8 @@ constexpr auto counters =
                             {"memory", "available mbytes", "host memory available (MiB)"},
                             {"process", "working set", "* rss (B)"},
                             {"process v2", "working set", "* rss (B)"},
+                            {"process", "private bytes", "* private process memory (B)"},
+                            {"process v2", "private bytes", "* private process memory (B)"},
                             {"gpu adapter memory", "dedicated usage", "adapter * - vram used (B)"},
                             {"gpu process memory", "dedicated usage", "* - vram used (B)"}});
 

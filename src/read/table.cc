@@ -85,6 +85,32 @@ CellUnit infer_unit(double largest, const TableColumn& column) {
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
+/// Tells whether seconds that a table counts are how long the work of each row took: nothing names the rows, and the
+/// seconds fall again and again.
+class DurationTest {
+ public:
+  explicit DurationTest(std::span<const TableColumn> columns) {
+    for (const TableColumn& column : columns)
+      named_ |= (column.role >= ColumnRole::index && column.role <= ColumnRole::group) ||
+                column.role == ColumnRole::time || column.role == ColumnRole::step || column.role == ColumnRole::epoch;
+  }
+  void add(const TableRow& row) {
+    if (named_ || !row.elapsed) return;
+    ++rows_;
+    if (last_ && *row.elapsed < *last_) ++falls_;
+    last_ = row.elapsed;
+  }
+  bool are_durations() const {
+    constexpr std::size_t least = 3, rows_of_a_fall = 10;
+    return falls_ >= least && falls_ * rows_of_a_fall >= rows_;
+  }
+
+ private:
+  bool named_ = false;
+  std::size_t rows_ = 0, falls_ = 0;
+  std::optional<double> last_;
+};
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
@@ -92,6 +118,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   std::vector<bool> bare;
   std::array<double, 2> largest{};  // without a unit; index: of the host
   std::size_t rows = 0, others = 0;
+  DurationTest durations(read_columns(layout.columns, layout.roles));
   for (const std::string& line : lines) {
     if (trimmed(line).empty()) continue;
     TableRow row;
@@ -107,9 +134,10 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
       double& most = largest[reader.column_of(k).host ? 1 : 0];
       most = std::max(most, amounts[k].number);
     }
+    durations.add(row);
     if (++rows == enough) break;
   }
-  if (rows == 0 || rows < others) return false;
+  if (rows == 0 || rows < others || durations.are_durations()) return false;
   layout.roles.assign(layout.columns.size(), static_cast<int>(CellUnit::as_named));
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
@@ -265,6 +293,25 @@ bool find_table_header(const FirstLines& first, Layout& layout, bool (*header)(s
   return false;
 }
 
+namespace {
+
+/// True if only a column like "seconds" could say when a row was written. Without its rows, it may as well be how long
+/// the work of each took.
+bool may_have_durations_only(const Layout& layout, std::span<const TableColumn> columns) {
+  bool duration = false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnRole role = columns[i].role;
+    const std::string name = lower(layout.columns[i]);
+    const bool bare = role == ColumnRole::elapsed &&
+                      (name == "seconds" || name == "sec" || name == "secs" || name.starts_with("runtime"));
+    if (!bare && role >= ColumnRole::time && role <= ColumnRole::group) return false;
+    duration |= bare;
+  }
+  return duration;
+}
+
+}  // namespace
+
 bool read_table_header(std::string_view line, Layout& layout) {
   if (!read_column_names(line, layout)) return false;
   const auto columns = read_columns(layout.columns, {});
@@ -272,7 +319,7 @@ bool read_table_header(std::string_view line, Layout& layout) {
     const bool known = column.unit > 0 || column.of_driver();
     layout.roles.push_back(static_cast<int>(known ? CellUnit::as_named : CellUnit::unknown));
   }
-  return is_memory_table(read_columns(layout.columns, layout.roles));
+  return is_memory_table(read_columns(layout.columns, layout.roles)) && !may_have_durations_only(layout, columns);
 }
 
 /// Finds a header whose only memory has no unit, nor values whose size shows one: the report says why it reads none.

@@ -198,6 +198,7 @@ class TableRows final : public Rows {
       empty = false;
       emit_amount(row_memory, row, k, subject, at, at ? std::nullopt : time, sink);
     }
+    if (reader_.memory_count() == 0) return;  // none of the columns is memory
     if (empty && !row_memory.empty) sink.remark("table/no_values");
     row_memory.empty = empty;
   }
