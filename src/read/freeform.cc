@@ -136,6 +136,7 @@ class FreeformReader {
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   std::optional<Unit> unit_of_line() const;
   void read_values();
+  bool lists_machine() const;
   void find_heading();
   bool read_headed(NumberPhrase p, std::size_t n);
   void resolve_unitless();
@@ -562,15 +563,39 @@ bool is_listed_key(std::string_view word) {
   return one_of(word, {"current", "peak", "used", "free", "available", "total", "allocated", "reserved", "active"});
 }
 
+/// True for the fields that psutil has for the RAM of a machine, and nothing else but a time: "Total: 125.6 GB,
+/// Available: 98.4 GB, Used: 25.1 GB, Percent: 21.7%". A disk has no available memory beside its share in use.
+bool FreeformReader::lists_machine() const {
+  static constexpr auto fields = std::to_array<std::string_view>({"total", "available", "used", "percent"});
+  std::array<bool, fields.size()> found{};
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (!is_word(i) || read_unit(tokens_[i].text, true)) continue;
+    const std::string_view name = tokens_[i].name;
+    const auto field = std::find(fields.begin(), fields.end(), name);
+    const bool key = (is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2);
+    if (field != fields.end() && key)
+      found[static_cast<std::size_t>(field - fields.begin())] = true;
+    else if (!one_of(name, {"timestamp", "time", "date", "t", "free", "memory", "ram", "mem", "system", "usage"}))
+      return false;
+  }
+  return std::all_of(found.begin(), found.end(), [](bool f) { return f; });
+}
+
 /// Finds the heading of a list of keys. It must name memory and whose it is.
 void FreeformReader::find_heading() {
   std::size_t key = 0;
   while (key < tokens_.size() && !(is_word(key) && is_listed_key(tokens_[key].name) &&
                                    (is(key + 1, ':') || is(key + 1, '=')) && is_number(key + 2)))
     ++key;
-  if (key == tokens_.size() || key == 0) return;
+  if (key == tokens_.size()) return;
   Heading heading;
   heading.from = key;
+  if (lists_machine()) {
+    heading.words = {"system", "memory"};
+    heading_ = std::move(heading);
+    return;
+  }
+  if (key == 0) return;
   for (std::size_t i = key; i > 0; --i) {
     const Token& t = tokens_[i - 1];
     if (t.kind == Kind::mark && std::string_view("|,;").find(t.text[0]) != std::string_view::npos) break;
