@@ -85,29 +85,36 @@ CellUnit infer_unit(double largest, const TableColumn& column) {
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
-/// Tells whether seconds that a table counts are how long the work of each row took: nothing names the rows, and the
-/// seconds fall again and again.
-class DurationTest {
+/// Tells whether the rows of a table are about other things than one thing over time, although nothing names them:
+/// their seconds fall again and again, since they are how long the work of each row took, or all have the same time.
+class MomentTest {
  public:
-  explicit DurationTest(std::span<const TableColumn> columns) {
-    for (const TableColumn& column : columns)
-      named_ |= (column.role >= ColumnRole::index && column.role <= ColumnRole::group) ||
-                column.role == ColumnRole::time || column.role == ColumnRole::step || column.role == ColumnRole::epoch;
+  explicit MomentTest(std::span<const TableColumn> columns) {
+    for (const TableColumn& column : columns) {
+      counted_ |= column.role == ColumnRole::step || column.role == ColumnRole::epoch;
+      named_ |= column.role >= ColumnRole::index && column.role <= ColumnRole::group;
+      of_cards_ |= column.role == ColumnRole::amount && column.of_driver();
+    }
   }
+
   void add(const TableRow& row) {
-    if (named_ || !row.elapsed) return;
+    if (named_ || counted_ || !row.time) return;
     ++rows_;
-    if (last_ && *row.elapsed < *last_) ++falls_;
-    last_ = row.elapsed;
+    if (last_ && *row.time < *last_ && row.elapsed) ++falls_;
+    if (last_ && *row.time == *last_) ++repeated_;
+    last_ = row.time;
   }
-  bool are_durations() const {
-    constexpr std::size_t least = 3, rows_of_a_fall = 10;
-    return falls_ >= least && falls_ * rows_of_a_fall >= rows_;
+
+  bool fails() const {
+    constexpr std::size_t least_falls = 3, rows_of_a_fall = 10, least_rows = 8;
+    return (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_) ||
+           (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_);
   }
 
  private:
-  bool named_ = false;
-  std::size_t rows_ = 0, falls_ = 0;
+  bool named_ = false, counted_ = false;
+  bool of_cards_ = false;  ///< the order of the rows distinguishes them
+  std::size_t rows_ = 0, falls_ = 0, repeated_ = 0;
   std::optional<double> last_;
 };
 
@@ -118,7 +125,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   std::vector<bool> bare;
   std::array<double, 2> largest{};  // without a unit; index: of the host
   std::size_t rows = 0, others = 0;
-  DurationTest durations(read_columns(layout.columns, layout.roles));
+  MomentTest moments(read_columns(layout.columns, layout.roles));
   for (const std::string& line : lines) {
     if (trimmed(line).empty()) continue;
     TableRow row;
@@ -134,10 +141,10 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
       double& most = largest[reader.column_of(k).host ? 1 : 0];
       most = std::max(most, amounts[k].number);
     }
-    durations.add(row);
+    moments.add(row);
     if (++rows == enough) break;
   }
-  if (rows == 0 || rows < others || durations.are_durations()) return false;
+  if (rows == 0 || rows < others || moments.fails()) return false;
   layout.roles.assign(layout.columns.size(), static_cast<int>(CellUnit::as_named));
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
