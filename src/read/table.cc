@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
@@ -105,10 +106,14 @@ class MomentTest {
     last_ = row.time;
   }
 
-  bool fails() const {
+  /// What is wrong with them; empty if nothing is.
+  std::string_view fault() const {
     constexpr std::size_t least_falls = 3, rows_of_a_fall = 10, least_rows = 8;
-    return (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_) ||
-           (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_);
+    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_)
+      return "the seconds of the table fall again and again: its rows do not show memory over time";
+    if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
+      return "all rows of the table have the same time: they do not show memory over time";
+    return {};
   }
 
  private:
@@ -118,9 +123,94 @@ class MomentTest {
   std::optional<double> last_;
 };
 
+/// The moments of the first rows of a table: rows of one moment are about several things.
+struct FirstMoments {
+  std::vector<std::vector<std::string>> rows;  ///< the cells of each
+  std::vector<std::size_t> moment;             ///< of each row, counted from 0
+  std::size_t largest = 0;                     ///< rows of one moment
+};
+
+FirstMoments read_first_moments(std::span<const std::string> lines, const Layout& layout,
+                                std::span<const TableColumn> columns) {
+  constexpr std::size_t enough = 120;  // rows
+  constexpr double one_query = 0.05;   // seconds
+  FirstMoments out;
+  std::vector<std::string_view> cells;
+  std::optional<double> last;
+  std::string last_text;
+  std::size_t of_moment = 0;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() != columns.size()) continue;
+    std::string text;
+    std::optional<double> time;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].role != ColumnRole::time && columns[i].role != ColumnRole::elapsed) continue;
+      text.append(trimmed_cell(cells[i])).append(1, ' ');
+      if (!time) time = read_cell_time(trimmed_cell(cells[i]));
+    }
+    const bool same =
+        !out.rows.empty() && (text == last_text || (time && last && *time >= *last && *time - *last < one_query));
+    of_moment = same ? of_moment + 1 : 1;
+    out.moment.push_back(out.rows.empty() ? 0 : out.moment.back() + (same ? 0 : 1));
+    out.largest = std::max(out.largest, of_moment);
+    last = time, last_text = text;
+    std::vector<std::string>& row = out.rows.emplace_back();
+    for (const std::string_view cell : cells) row.emplace_back(trimmed_cell(cell));
+    if (out.rows.size() == enough) break;
+  }
+  return out;
+}
+
+/// True if this column names what each row is about: its cells differ within a moment and come back in others.
+bool names_rows(const FirstMoments& first, std::size_t column) {
+  constexpr std::size_t longest = 64;                       // bytes
+  std::map<std::string, std::vector<std::size_t>> moments;  // of each cell
+  for (std::size_t r = 0; r < first.rows.size(); ++r) {
+    const std::string& cell = first.rows[r][column];
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (cell.size() > longest || is_absent(cell) || (number && at == cell.size() && number->decimals > 0)) return false;
+    std::vector<std::size_t>& of_cell = moments[cell];
+    if (!of_cell.empty() && of_cell.back() == first.moment[r]) return false;
+    of_cell.push_back(first.moment[r]);
+  }
+  const auto again = std::count_if(moments.begin(), moments.end(), [](const auto& m) { return m.second.size() > 2; });
+  return moments.size() > 1 && moments.size() <= 2 * first.largest &&
+         2 * static_cast<std::size_t>(again) > moments.size();
+}
+
+/// Finds the column that tells rows of one moment apart, where no name of a column does, and names it: "service" holds
+/// "api" and "db" at each time. Without it, two things would be one series.
+void find_key(std::span<const std::string> lines, Layout& layout) {
+  const auto columns = read_columns(layout.columns, layout.roles);
+  const auto is_key = [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; };
+  const auto is_clock = [](const TableColumn& c) {
+    return c.role == ColumnRole::time || c.role == ColumnRole::elapsed;
+  };
+  if (layout.separator == ' ' || std::any_of(columns.begin(), columns.end(), is_key) ||
+      std::none_of(columns.begin(), columns.end(), is_clock))
+    return;
+  const FirstMoments first = read_first_moments(lines, layout, columns);
+  constexpr std::size_t least_moments = 3;
+  if (first.rows.empty() || first.moment.back() + 1 < least_moments || first.largest < 2 ||
+      3 * (first.moment.back() + 1) > 2 * first.rows.size())
+    return;
+  const bool cards = std::any_of(columns.begin(), columns.end(),
+                                 [](const TableColumn& c) { return c.role == ColumnRole::amount && c.of_driver(); });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != ColumnRole::other || !names_rows(first, i)) continue;
+    const bool numbers = std::all_of(first.rows.begin(), first.rows.end(),
+                                     [&](const auto& row) { return row[i].size() < 4 && only_digits(row[i]); });
+    layout.columns[i] = cards && numbers ? "gpu_index" : "container";
+    return;
+  }
+}
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
+  find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
   std::array<double, 2> largest{};  // without a unit; index: of the host
@@ -144,7 +234,12 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
     moments.add(row);
     if (++rows == enough) break;
   }
-  if (rows == 0 || rows < others || moments.fails()) return false;
+  if (rows == 0 || rows < others) return false;
+  if (const std::string_view fault = moments.fault(); !fault.empty()) {
+    layout = {};
+    layout.note = fault;
+    return true;
+  }
   layout.roles.assign(layout.columns.size(), static_cast<int>(CellUnit::as_named));
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
@@ -259,7 +354,8 @@ bool find_sized_cells(std::span<const std::string> first_lines, Layout& layout) 
   for (std::size_t i = 0; i + 1 < first_lines.size() && i < most_headers; ++i) {
     if (!read_column_names(first_lines[i], layout) || layout.separator == ' ') continue;
     if (!has_position(read_columns(layout.columns, {}))) continue;
-    if (name_sizes(first_lines.subspan(i + 1), layout) && sample_rows(first_lines.subspan(i + 1), layout)) return true;
+    if (name_sizes(first_lines.subspan(i + 1), layout) && sample_rows(first_lines.subspan(i + 1), layout))
+      return layout.header = first_lines[i], true;
   }
   return false;
 }
@@ -295,7 +391,7 @@ bool find_table_header(const FirstLines& first, Layout& layout, bool (*header)(s
     if (!header(first.lines[i], layout))
       refused[first.forms[i]] = true;
     else if (sample_rows(first.lines.subspan(i + 1), layout))
-      return true;
+      return layout.header = first.lines[i], true;
   }
   return false;
 }

@@ -171,28 +171,32 @@ ColumnRole key_role(const std::string& name) {
     ColumnRole role;
   };
   static constexpr auto keys =
-      std::to_array<KeyName>({{"index", ColumnRole::index},     {"gpu_index", ColumnRole::index},
-                              {"index_gpu", ColumnRole::index}, {"gpu", ColumnRole::index},
-                              {"gpu_id", ColumnRole::index},    {"gpu_idx", ColumnRole::index},
-                              {"deviceid", ColumnRole::index},  {"device_id", ColumnRole::index},
-                              {"device", ColumnRole::index},    {"name", ColumnRole::name},
-                              {"gpu_name", ColumnRole::name},   {"gpu_type", ColumnRole::name},
-                              {"uuid", ColumnRole::uuid},       {"gpu_uuid", ColumnRole::uuid},
-                              {"pci_bus_id", ColumnRole::bus},  {"gpu_bus_id", ColumnRole::bus},
-                              {"bus_id", ColumnRole::bus},      {"tileid", ColumnRole::tile},
-                              {"tile_id", ColumnRole::tile},    {"pid", ColumnRole::pid},
-                              {"process_id", ColumnRole::pid},  {"process_name", ColumnRole::command},
-                              {"command", ColumnRole::command}, {"cmd", ColumnRole::command},
-                              {"am_pm", ColumnRole::am_pm},     {"rank", ColumnRole::rank},
-                              {"local_rank", ColumnRole::rank}, {"global_rank", ColumnRole::rank}});
+      std::to_array<KeyName>({{"index", ColumnRole::index},      {"gpu_index", ColumnRole::index},
+                              {"index_gpu", ColumnRole::index},  {"gpu", ColumnRole::index},
+                              {"gpu_id", ColumnRole::index},     {"gpu_idx", ColumnRole::index},
+                              {"deviceid", ColumnRole::index},   {"device_id", ColumnRole::index},
+                              {"device", ColumnRole::index},     {"npu", ColumnRole::index},
+                              {"npu_id", ColumnRole::index},     {"card", ColumnRole::index},
+                              {"card_id", ColumnRole::index},    {"device_index", ColumnRole::index},
+                              {"gpu_number", ColumnRole::index}, {"name", ColumnRole::name},
+                              {"gpu_name", ColumnRole::name},    {"gpu_type", ColumnRole::name},
+                              {"uuid", ColumnRole::uuid},        {"gpu_uuid", ColumnRole::uuid},
+                              {"pci_bus_id", ColumnRole::bus},   {"gpu_bus_id", ColumnRole::bus},
+                              {"bus_id", ColumnRole::bus},       {"tileid", ColumnRole::tile},
+                              {"tile_id", ColumnRole::tile},     {"pid", ColumnRole::pid},
+                              {"process_id", ColumnRole::pid},   {"process_name", ColumnRole::command},
+                              {"command", ColumnRole::command},  {"cmd", ColumnRole::command},
+                              {"am_pm", ColumnRole::am_pm},      {"rank", ColumnRole::rank},
+                              {"local_rank", ColumnRole::rank},  {"global_rank", ColumnRole::rank}});
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const KeyName& key) { return key.name == name; });
   return found == keys.end() ? ColumnRole::other : found->role;
 }
 
 /// Names of things that have memory of their own.
 bool names_group(const ColumnName& name) {
-  return name.has_only({"container", "pod", "namespace", "host", "hostname", "node", "machine", "server", "instance",
-                        "session", "run", "experiment", "job", "worker", "service", "id", "name"}) &&
+  return name.has_only({"container", "pod", "process", "proc", "namespace", "host", "hostname", "node", "machine",
+                        "server", "instance", "session", "run", "experiment", "job", "worker", "service", "id",
+                        "name"}) &&
          !name.has_only({"id", "name"});
 }
 
@@ -357,8 +361,21 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
   if (catalog) return std::vector<TableColumn>(names.size());
-  const bool processes = std::any_of(columns.begin(), columns.end(),
-                                     [](const TableColumn& column) { return column.role == ColumnRole::pid; });
+  bool processes = std::any_of(columns.begin(), columns.end(),
+                               [](const TableColumn& column) { return column.role == ColumnRole::pid; });
+  bool by_name = false;  // the name of a process is all that distinguishes it
+  for (std::size_t i = 0; i < names.size() && !processes; ++i) {
+    const ColumnName name(names[i]);
+    if (columns[i].role == ColumnRole::command && name.joined() == "process_name") columns[i].role = ColumnRole::group;
+    by_name |= columns[i].role == ColumnRole::group && name.has({"process", "proc"});
+  }
+  // A list of processes without a time shows no memory over time.
+  if (by_name && !has_position(columns)) {
+    by_name = false;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (ColumnName(names[i]).has({"process", "proc"})) columns[i].role = ColumnRole::other;
+  }
+  processes |= by_name;
   bool named_device = false, used = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];
@@ -387,7 +404,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     Metric& metric = columns[i].reading.metric;
     const bool smi = columns[i].reading.label.empty();
     if (!host || (smi && !cpu)) continue;
-    if (metric == Metric::memory || metric == Metric::used) metric = Metric::host_used;
+    if (metric == Metric::memory || metric == Metric::used) metric = by_name ? Metric::host_rss : Metric::host_used;
     if (metric == Metric::free) metric = Metric::host_available;
     columns[i].host = true;
     if (smi) columns[i].reading.label = names[i];
