@@ -86,7 +86,7 @@ CellUnit infer_unit(double largest, const TableColumn& column) {
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
-/// Tells whether the rows of a table are about other things than one thing over time, although nothing names them:
+/// Finds tables whose rows are about other things than one thing over time, although nothing names them:
 /// their seconds fall again and again, since they are how long the work of each row took, or all have the same time.
 class MomentTest {
  public:
@@ -180,8 +180,8 @@ bool names_rows(const FirstMoments& first, std::size_t column) {
          2 * static_cast<std::size_t>(again) > moments.size();
 }
 
-/// Finds the column that tells rows of one moment apart, where no name of a column does, and names it: "service" holds
-/// "api" and "db" at each time. Without it, two things would be one series.
+/// Finds the column that distinguishes the rows of one moment, where no name of a column does, and names it: "service"
+/// holds "api" and "db" at each time. Without it, two things would be one series.
 void find_key(std::span<const std::string> lines, Layout& layout) {
   const auto columns = read_columns(layout.columns, layout.roles);
   const auto is_key = [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; };

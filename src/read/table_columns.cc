@@ -225,9 +225,11 @@ std::optional<Label> label_of(const ColumnName& name) {
   return read_label(std::span(words).subspan(static_cast<std::size_t>(from - words.begin())));
 }
 
-/// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU.
+/// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU. "vram" and
+/// "hbm" are other people's words, for numbers in any unit.
 bool is_plain(const ColumnName& name, std::string_view kind) {
-  return name.has({kind}) && name.has({"memory", "mem"}) && name.has_only({"gpu", "memory", "mem", kind});
+  return name.has({kind}) && (name.has({"memory", "mem"}) || (name.unit && name.has({"vram", "hbm"}))) &&
+         name.has_only({"gpu", "npu", "memory", "mem", "vram", "hbm", kind});
 }
 
 /// The unit of an amount of the whole GPU. Every tool takes it from the driver, whose megabytes are 2^20 bytes.
