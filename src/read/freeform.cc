@@ -25,6 +25,17 @@ using LowerWords = std::vector<std::string_view>;
 /// Words in a label and tokens in a line, to reserve memory.
 constexpr std::size_t typical_words = 8, typical_tokens = 64;
 
+/// "worker-3", "worker_3", "worker3": one of several parts of a program, each with memory of its own.
+bool names_part(std::string_view word) {
+  static constexpr auto parts = std::to_array<std::string_view>({"worker", "replica", "actor"});
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    if (word.size() <= part.size() || lower(word.substr(0, part.size())) != part) return false;
+    std::string_view number = word.substr(part.size());
+    if (std::string_view("-_#: ").find(number.front()) != std::string_view::npos) number.remove_prefix(1);
+    return !number.empty() && only_digits(number);
+  });
+}
+
 /// Bytes of one step of the last printed digit.
 double compute_quantum(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
@@ -137,6 +148,7 @@ class FreeformReader {
   std::optional<Unit> unit_of_line() const;
   void read_values();
   bool lists_machine() const;
+  void find_part();
   void find_heading();
   bool read_headed(NumberPhrase p, std::size_t n);
   void resolve_unitless();
@@ -159,6 +171,7 @@ class FreeformReader {
 
   std::string_view line_, printed_;
   std::optional<Heading> heading_;
+  std::string_view part_;  ///< "worker 3", of which all values of the line are
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -438,6 +451,7 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   std::size_t begin = phrase.begin;  // a shorter translation begins behind blanks
   while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
   if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
+  if (!part_.empty()) r.label = std::string(part_) + (r.label.empty() ? "" : " ") + r.label;
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
@@ -615,6 +629,20 @@ void FreeformReader::find_heading() {
     heading_ = std::move(heading);
 }
 
+/// Finds the part of the program that the line is about: "worker 3 | RSS: 812 MB".
+void FreeformReader::find_part() {
+  for (std::size_t i = 0; i + 1 < tokens_.size() && part_.empty(); ++i) {
+    if (!is_word(i)) continue;
+    std::size_t last = i;
+    if (is_integer(i + 1))
+      last = i + 1;
+    else if ((is(i + 1, '-') || is(i + 1, '#') || is(i + 1, ':')) && is_integer(i + 2) && !unit_after(i + 2))
+      last = i + 2;
+    const std::string_view text = line_.substr(tokens_[i].begin, tokens_[last].end - tokens_[i].begin);
+    if (names_part(text)) part_ = text;
+  }
+}
+
 /// Reads a value of a list with a heading; false if the number is none.
 bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
   if (!heading_ || n < heading_->from || p.words.size() != 1 || !is_listed_key(p.words[0])) return false;
@@ -651,6 +679,7 @@ void FreeformReader::read_values() {
   });
   const std::optional<Unit> line_unit = unit_of_line();
   find_heading();
+  find_part();
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n) || is_argument(n)) continue;
     const NumberPhrase& p = phrase_before(n);
@@ -798,9 +827,10 @@ FreeformLine read_freeform(std::string_view line) {
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
     if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
+    if (names_part(head.tag)) value.reading.label = std::string(head.tag) + " " + value.reading.label;
     if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }
-  out.repeatable &= !head.by_time;
+  out.repeatable &= !head.by_time && !names_part(head.tag);
   out.bytes_examined = head.bytes_examined;
   return out;
 }
