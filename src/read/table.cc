@@ -207,9 +207,32 @@ void find_key(std::span<const std::string> lines, Layout& layout) {
   }
 }
 
+/// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
+/// beside the caches says nothing.
+void name_meminfo(std::span<const std::string> lines, Layout& layout) {
+  const auto at = [&](std::string_view name) { return std::find(layout.columns.begin(), layout.columns.end(), name); };
+  const auto available = at("MemAvailable");
+  if (available == layout.columns.end()) return;
+  std::vector<std::string_view> cells;
+  double largest = 0;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() == layout.columns.size())
+      largest = std::max(
+          largest, leading_number(trimmed_cell(cells[static_cast<std::size_t>(available - layout.columns.begin())])));
+  }
+  constexpr double most_kibibytes = 1e9, least_bytes = 4e9;  // 1 TB, 4 GB: between them it may be either
+  *available = largest > least_bytes      ? "host RAM available (B)"
+               : largest < most_kibibytes ? "host RAM available (KiB)"
+                                          : "unused";
+  for (const std::string_view name : {"MemTotal", "MemFree"})
+    if (const auto other = at(name); other != layout.columns.end()) *other = "unused";
+}
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
+  name_meminfo(lines, layout);
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
