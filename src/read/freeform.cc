@@ -36,6 +36,9 @@ bool names_part(std::string_view word) {
   });
 }
 
+/// False for the RAM of the whole machine.
+bool may_be_of_part(Metric metric) { return metric != Metric::host_used && metric != Metric::host_available; }
+
 /// Bytes of one step of the last printed digit.
 double compute_quantum(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
@@ -451,7 +454,8 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   std::size_t begin = phrase.begin;  // a shorter translation begins behind blanks
   while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
   if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
-  if (!part_.empty()) r.label = std::string(part_) + (r.label.empty() ? "" : " ") + r.label;
+  if (!part_.empty() && number.at > static_cast<std::size_t>(part_.data() - line_.data()) && may_be_of_part(r.metric))
+    r.label = std::string(part_) + (r.label.empty() ? "" : " ") + r.label;
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
@@ -827,7 +831,8 @@ FreeformLine read_freeform(std::string_view line) {
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
     if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
-    if (names_part(head.tag)) value.reading.label = std::string(head.tag) + " " + value.reading.label;
+    if (names_part(head.tag) && may_be_of_part(value.reading.metric))
+      value.reading.label = std::string(head.tag) + " " + value.reading.label;
     if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }
   out.repeatable &= !head.by_time && !names_part(head.tag);
