@@ -2,12 +2,15 @@
 //
 // The cells contain a unit only with -h ("40Gi", or "40G" with --si). Otherwise the unit depends on an option of the
 // command, KiB by default, and the total reveals it: no host has 4 TiB and counts in MiB, or has 4 GB and counts in
-// KiB. Whole numbers below 4096 are GiB (-g) or 10^9 bytes (--giga). The output does not show which, so the series is
-// marked as ambiguous.
+// KiB. Whole numbers below 512 are GiB (-g) or 10^9 bytes (--giga). The output does not show which, so the series is
+// marked as ambiguous. From 512 to 4096, a small machine in MiB (-m) looks like a large one in GiB: only a total just
+// below the sizes of large machines is certain, because the kernel takes 1.6% of any memory for its own pages, and of a
+// small one much more.
 //
 // Before procps 3.3.10 "used" includes the page cache. The line "-/+ buffers/cache" then contains the memory in use
 // without it.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -30,11 +33,20 @@ struct Scale {
   bool ambiguous = false;
 };
 
-/// Infers the unit from the magnitude of the total.
+/// True if this many GiB are what a large machine has left of its memory.
+bool is_large_machine(double total) {
+  static constexpr auto sizes = std::to_array<double>({512, 768, 1024, 1536, 2048, 3072, 4096});
+  return std::any_of(sizes.begin(), sizes.end(),
+                     [total](double size) { return total >= 0.98 * size && total <= 0.99 * size; });
+}
+
+/// Infers the unit from the magnitude of the total. 0 bytes if it is unknown.
 Scale infer_scale(double total) {
   if (total >= 4e9) return {1, "bytes", false};
   if (total >= 4e6) return {static_cast<double>(KiB), "KiB", false};
   if (total >= 4096) return {static_cast<double>(MiB), "MiB", false};
+  constexpr double smallest = 512;
+  if (total >= smallest && !is_large_machine(total)) return {};
   return {static_cast<double>(GiB), "GB", true};
 }
 
@@ -79,6 +91,7 @@ void emit(std::string_view total, std::string_view printed, Metric metric, const
     r.unit = cell.substr(at);
   } else {
     const Scale scale = cursor != nullptr ? infer_scale(whole->value, *cursor) : infer_scale(whole->value);
+    if (scale.bytes == 0) return;
     r.value = number->value * scale.bytes;
     r.capacity = whole->value * scale.bytes;
     r.quantum = scale.bytes;

@@ -6,7 +6,10 @@
 // kbmemused contains the cache in old versions. A Jetson has one memory for its CPU and its GPU: tegrastats prints what
 // both use, in MB of 2^20 bytes.
 #include <algorithm>
+#include <any>
 #include <array>
+#include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -252,6 +255,135 @@ bool ps_header(std::string_view line, Layout& layout) {
   for (const char* const name : {"COMMAND", "CMD"}) rename(layout, name, "command");
   return rename(layout, "PID", "pid");
 }
+
+namespace {
+
+enum ProcessRole : int { other_cell, pid_cell, resident_cell, state_cell, command_cell };
+
+/// The name of a program at the front of its command line: "python" of "/usr/bin/python train.py".
+std::string_view name_of_program(std::string_view command) {
+  if (const std::size_t slash = command.rfind('/'); slash != command.npos && slash + 1 < command.size())
+    command.remove_prefix(slash + 1);
+  while (!command.empty() && command.back() == ':') command.remove_suffix(1);
+  return command;
+}
+
+/// Processes of top, screen by screen. A listing that is printed once shows what runs, not how it grows: the memory of
+/// a process is a series from its second row on. The clock is in the first line of each screen, or before each row.
+class ProcessRows final : public Rows {
+ public:
+  explicit ProcessRows(const Layout& layout) : layout_(layout) {}
+
+  bool read(std::string_view line) override {
+    static constexpr std::string_view screen = "top - ";
+    if (line.starts_with(screen)) {
+      const auto stamp = read_time(line.substr(screen.size()));
+      if (stamp) rows_.emplace_back().time = stamp->seconds;
+      return stamp.has_value();
+    }
+    ProcessRow row;
+    auto stamp = read_time(line);
+    if (!stamp) stamp = read_yearless_time(line);
+    if (stamp) row.time = stamp->seconds, line.remove_prefix(stamp->length);
+    const auto cells = split_at_blanks(line);
+    if (cells.size() < layout_.columns.size() || !read_cells(cells, row)) return false;
+    rows_.push_back(std::move(row));
+    return true;
+  }
+
+  void emit(std::size_t i, std::any& memory, EventSink& sink) override {
+    if (!memory.has_value()) memory.emplace<Screens>();
+    Screens& screens = *std::any_cast<Screens>(&memory);
+    const ProcessRow& row = rows_[i];
+    if (row.pid == 0) return screens.time = row.time, void();
+    constexpr std::size_t max_processes = 4096;
+    const auto known = screens.names.find(row.pid);
+    if (known == screens.names.end()) {
+      if (row.bytes > 0 && screens.names.size() < max_processes) screens.names.emplace(row.pid, row.name);
+      return;
+    }
+    sink.at({.pid = row.pid});
+    Reading r = sampled_reading(Metric::host_rss, row.bytes, row.quantum, "KiB", "");
+    r.label = "process " + std::to_string(row.pid) + " (" + known->second + ")";
+    sink.reading(r, {}, row.time ? row.time : screens.time);
+  }
+
+ private:
+  struct ProcessRow {
+    i64 pid = 0;  ///< 0: the first line of a screen
+    double bytes = 0, quantum = 1;
+    std::optional<double> time;
+    std::string name;
+  };
+  /// What earlier rows leave for later rows.
+  struct Screens {
+    std::optional<double> time;
+    std::map<i64, std::string> names;  ///< of processes
+  };
+
+  bool read_cells(const std::vector<std::string_view>& cells, ProcessRow& row) const {
+    for (std::size_t k = 0; k < layout_.roles.size(); ++k) {
+      const std::string_view cell = cells[k];
+      if (layout_.roles[k] == pid_cell && (!only_digits(cell) || (row.pid = leading_integer(cell)) <= 0)) return false;
+      if (layout_.roles[k] == state_cell && (cell.size() != 1 || !is_letter(cell[0]))) return false;
+      if (layout_.roles[k] == resident_cell && !read_resident(cell, row)) return false;
+      if (layout_.roles[k] == command_cell)
+        row.name = name_of_program(k + 1 == layout_.roles.size() && last_is_name_ ? cells.back() : cell);
+    }
+    return row.pid > 0;
+  }
+
+  /// "5242880" is in KiB; a larger amount has the letter of its unit, "12.3g", perhaps with a decimal comma.
+  static bool read_resident(std::string_view cell, ProcessRow& row) {
+    std::string copy(cell);
+    std::replace(copy.begin(), copy.end(), ',', '.');
+    std::size_t at = 0;
+    const auto number = read_number(copy, at);
+    if (!number || at + 1 < copy.size()) return false;
+    constexpr std::string_view letters = "kmgt";
+    double unit = static_cast<double>(KiB);
+    if (at < copy.size()) {
+      const std::size_t power = letters.find(lower(copy[at]));
+      if (power == letters.npos) return false;
+      unit = std::pow(unit, static_cast<double>(power + 1));
+    }
+    row.bytes = number->value * unit;
+    row.quantum = unit / std::pow(10.0, number->decimals);
+    return true;
+  }
+
+  const Layout& layout_;
+  bool last_is_name_ = layout_.columns.back() == "Name";  ///< Android's, after cells that may be empty
+  std::vector<ProcessRow> rows_;
+};
+
+bool read_process_names(std::string_view line, std::string_view resident, Layout& layout) {
+  layout = {};
+  layout.kind = "log";
+  auto cells = split_at_blanks(line);
+  const auto pid = std::find_if(cells.begin(), cells.end(), [](auto cell) { return lower(cell) == "pid"; });
+  if (pid == cells.end() || pid - cells.begin() > 2) return false;  // "# date" may be before it
+  bool found = false;
+  for (auto cell = pid; cell != cells.end(); ++cell) {
+    const std::string name = lower(*cell);
+    layout.columns.emplace_back(*cell);
+    layout.roles.push_back(cell == pid                           ? pid_cell
+                           : name == resident                    ? resident_cell
+                           : name == "s"                         ? state_cell
+                           : name == "command" || name == "name" ? command_cell
+                                                                 : other_cell);
+    found |= layout.roles.back() == resident_cell;
+  }
+  return found && layout.roles.back() == command_cell;
+}
+
+}  // namespace
+
+bool top_header(std::string_view line, Layout& layout) { return read_process_names(line, "res", layout); }
+bool android_top_header(std::string_view line, Layout& layout) {
+  return line.find(" VSS ") != line.npos && read_process_names(line, "rss", layout);
+}
+std::unique_ptr<Rows> process_rows(const Layout& layout) { return std::make_unique<ProcessRows>(layout); }
 
 /// dstat on a screen: its groups of columns are separated by bars, its amounts have a letter for their unit.
 bool dstat_screen_header(std::string_view line, Layout& layout) {

@@ -28,8 +28,10 @@ constexpr auto counters =
                             {"memory", "available mbytes", "host memory available (MiB)"},
                             {"process", "working set", "* rss (B)"},
                             {"process v2", "working set", "* rss (B)"},
-                            {"gpu adapter memory", "dedicated usage", "adapter * - vram used (B)"},
-                            {"gpu process memory", "dedicated usage", "* - vram used (B)"}});
+                            {"process", "private bytes", "* private process memory (B)"},
+                            {"process v2", "private bytes", "* private process memory (B)"},
+                            {"gpu adapter memory", "dedicated usage", "adapter * - vram in use (B)"},
+                            {"gpu process memory", "dedicated usage", "* - vram in use (B)"}});
 
 /// The name of the column of a counter; that of no memory if it is another counter.
 std::string name_column(std::string_view path) {

@@ -248,12 +248,17 @@ constexpr auto monitors = std::to_array<std::string_view>(
      "scalars",    "smi",        "smi_monitor",  "smi_query",  "smi_table",     "xpu_smi",    "windows_counters"});
 
 /// True if all that oomdoctor understood in the logs is the output of monitors, and this is most of what they contain:
-/// a program's own lines may be those that it did not understand.
+/// a program's own lines may be those that it did not understand. Lines that only print the RAM of the whole machine
+/// come from a script that watches it.
 bool has_monitors_only(const ScanResult& scan) {
   const auto& by_parser = scan.coverage.by_parser;
+  const bool machine = std::all_of(scan.series.begin(), scan.series.end(), [](const Series& s) {
+    return s.metric == Metric::host_used || s.metric == Metric::host_available || s.metric == Metric::host_utilization;
+  });
   return 2 * scan.coverage.claimed >= scan.coverage.lines &&
-         std::all_of(by_parser.begin(), by_parser.end(), [](const auto& claimed) {
-           return std::find(monitors.begin(), monitors.end(), claimed.first) != monitors.end();
+         std::all_of(by_parser.begin(), by_parser.end(), [&](const auto& claimed) {
+           return (machine && claimed.first == "prints") ||
+                  std::find(monitors.begin(), monitors.end(), claimed.first) != monitors.end();
          });
 }
 

@@ -265,13 +265,18 @@ bool shows_progress(const ScanResult& scan, const Series& s) {
          2 * scan.progress_lines >= s.n;
 }
 
-/// The largest RAM of another process in a log that lists several.
+/// What the growth of a listed process compares with: the largest RAM of another one, or the RAM of the machine. A list
+/// may contain only small processes: none of them is smaller than one that could fill a machine.
 double find_largest_process(const ScanResult& scan, const Series& s) {
-  double largest = 0;
-  if (s.metric != Metric::host_rss || !is_process_series(s)) return largest;
-  for (const Series& other : scan.series)
+  constexpr double least = 1.5 * static_cast<double>(GiB);
+  if (s.metric != Metric::host_rss || !is_process_series(s)) return 0;
+  double largest = least;
+  for (const Series& other : scan.series) {
     if (other.metric == s.metric && is_process_series(other) && other.origin.pid != s.origin.pid)
       largest = std::max(largest, other.max_value);
+    if (other.metric == Metric::host_used || other.metric == Metric::host_available)
+      largest = std::max(largest, other.capacity);
+  }
   return largest;
 }
 

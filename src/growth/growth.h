@@ -70,7 +70,8 @@ struct GrowthOptions {
       failure_step;  ///< the step of the failure: later values are ignored, and the forecast is checked against it
   double unreachable_bytes =
       0;  ///< bytes of the capacity that the series can never reach: other memory, or the peak within a step
-  double largest_process = 0;  ///< bytes, of the others in the same list: growth far below it is irrelevant
+  double largest_process =
+      0;                 ///< bytes, of the others in the same list or of the machine: growth far below is irrelevant
   bool at_work = false;  ///< the lines around the values show progress, so the values are not only those of the start
 };
 

@@ -182,12 +182,13 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
 }
 
 /// The range of the values if it is below a fiftieth of the level. Such a series is flat for a reader, whatever law
-/// fits best.
+/// fits best. Before the working stage, it must not have come from another level.
 std::optional<double> narrow_range(const FittedSeries& fitted) {
   constexpr double narrow = 0.02;
   const auto& values = fitted.samples.points.y;
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   const double range = *high - *low;
+  if (fitted.approach && std::abs(fitted.approach->way) > narrow * std::abs(usual_level(fitted))) return std::nullopt;
   return range > 0 && range < narrow * std::abs(usual_level(fitted)) ? std::optional(range) : std::nullopt;
 }
 

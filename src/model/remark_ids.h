@@ -23,6 +23,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"handled/retried", "the program tries again"},
     {"handled/fallback", "the program does the work another way, on the CPU for example"},
     {"handled/non_fatal", "the program says that the failure is not fatal"},
+    {"handled/recorded", "the program writes the failure into a row of its results, and goes on"},
     {"for/kv_cache", "what was refused was to hold a key-value cache"},
     {"for/weights", "what was refused was to hold the weights of a model"},
     {"for/compute", "what was refused was to hold the intermediate results of a step: compute buffers"},

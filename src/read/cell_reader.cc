@@ -94,7 +94,7 @@ CellReader::CellReader(const Layout& layout)
 }
 
 /// Splits the line into one cell per column; false if there are more or fewer cells, because other log lines may follow
-/// a table. Names of programs may contain separators.
+/// a table. Names of programs may contain separators. A script may print its own time before that of a monitor.
 bool CellReader::split(std::string_view line) {
   split_table_line(line, separator_, cells_);
   if (cells_.size() > columns_.size() && command_) {
@@ -102,6 +102,10 @@ bool CellReader::split(std::string_view line) {
     cells_.erase(from, from + static_cast<std::ptrdiff_t>(cells_.size() - columns_.size()));
   }
   if (cells_.size() == columns_.size() + 1 && trimmed(cells_.back()).empty()) cells_.pop_back();
+  const auto is_time = [](std::string_view cell) { return read_cell_time(trimmed_cell(cell)).has_value(); };
+  if (cells_.size() == columns_.size() + 1 && columns_[0].role == ColumnRole::time && is_time(cells_[0]) &&
+      is_time(cells_[1]) && trimmed(cells_[1]).find(':') != std::string_view::npos)
+    cells_.erase(cells_.begin());
   return cells_.size() == columns_.size();
 }
 
@@ -188,6 +192,9 @@ bool CellReader::read_amounts(TableRow& row) {
 }
 
 bool CellReader::read(std::string_view line, TableRow& row) {
+  // A row of results may contain a message of a failure, which other formats read.
+  constexpr std::size_t shortest_with_message = 60;  // bytes
+  if (line.size() > shortest_with_message && line.find("ut of memory") != line.npos) return false;
   if (columns_.empty() || !split(line)) return false;
   row = {};
   day_.reset();

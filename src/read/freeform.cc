@@ -25,6 +25,20 @@ using LowerWords = std::vector<std::string_view>;
 /// Words in a label and tokens in a line, to reserve memory.
 constexpr std::size_t typical_words = 8, typical_tokens = 64;
 
+/// "worker-3", "worker_3", "worker3": one of several parts of a program, each with memory of its own.
+bool names_part(std::string_view word) {
+  static constexpr auto parts = std::to_array<std::string_view>({"worker", "replica", "actor"});
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
+    if (word.size() <= part.size() || lower(word.substr(0, part.size())) != part) return false;
+    std::string_view number = word.substr(part.size());
+    if (std::string_view("-_#: ").find(number.front()) != std::string_view::npos) number.remove_prefix(1);
+    return !number.empty() && only_digits(number);
+  });
+}
+
+/// False for the RAM of the whole machine.
+bool may_be_of_part(Metric metric) { return metric != Metric::host_used && metric != Metric::host_available; }
+
 /// Bytes of one step of the last printed digit.
 double compute_quantum(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
@@ -136,6 +150,8 @@ class FreeformReader {
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   std::optional<Unit> unit_of_line() const;
   void read_values();
+  bool lists_machine() const;
+  void find_part();
   void find_heading();
   bool read_headed(NumberPhrase p, std::size_t n);
   void resolve_unitless();
@@ -158,6 +174,7 @@ class FreeformReader {
 
   std::string_view line_, printed_;
   std::optional<Heading> heading_;
+  std::string_view part_;  ///< "worker 3", of which all values of the line are
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -437,6 +454,8 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   std::size_t begin = phrase.begin;  // a shorter translation begins behind blanks
   while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
   if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
+  if (!part_.empty() && number.at > static_cast<std::size_t>(part_.data() - line_.data()) && may_be_of_part(r.metric))
+    r.label = std::string(part_) + (r.label.empty() ? "" : " ") + r.label;
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
@@ -562,15 +581,39 @@ bool is_listed_key(std::string_view word) {
   return one_of(word, {"current", "peak", "used", "free", "available", "total", "allocated", "reserved", "active"});
 }
 
+/// True for the fields that psutil has for the RAM of a machine, and nothing else but a time: "Total: 125.6 GB,
+/// Available: 98.4 GB, Used: 25.1 GB, Percent: 21.7%". A disk has no available memory beside its share in use.
+bool FreeformReader::lists_machine() const {
+  static constexpr auto fields = std::to_array<std::string_view>({"total", "available", "used", "percent"});
+  std::array<bool, fields.size()> found{};
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (!is_word(i) || read_unit(tokens_[i].text, true)) continue;
+    const std::string_view name = tokens_[i].name;
+    const auto field = std::find(fields.begin(), fields.end(), name);
+    const bool key = (is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2);
+    if (field != fields.end() && key)
+      found[static_cast<std::size_t>(field - fields.begin())] = true;
+    else if (!one_of(name, {"timestamp", "time", "date", "t", "free", "memory", "ram", "mem", "system", "usage"}))
+      return false;
+  }
+  return std::all_of(found.begin(), found.end(), [](bool f) { return f; });
+}
+
 /// Finds the heading of a list of keys. It must name memory and whose it is.
 void FreeformReader::find_heading() {
   std::size_t key = 0;
   while (key < tokens_.size() && !(is_word(key) && is_listed_key(tokens_[key].name) &&
                                    (is(key + 1, ':') || is(key + 1, '=')) && is_number(key + 2)))
     ++key;
-  if (key == tokens_.size() || key == 0) return;
+  if (key == tokens_.size()) return;
   Heading heading;
   heading.from = key;
+  if (lists_machine()) {
+    heading.words = {"system", "memory"};
+    heading_ = std::move(heading);
+    return;
+  }
+  if (key == 0) return;
   for (std::size_t i = key; i > 0; --i) {
     const Token& t = tokens_[i - 1];
     if (t.kind == Kind::mark && std::string_view("|,;").find(t.text[0]) != std::string_view::npos) break;
@@ -588,6 +631,20 @@ void FreeformReader::find_heading() {
   };
   if (has({"memory", "mem", "ram", "vram"}) && has({"gpu", "cuda", "vram", "cpu", "ram", "host", "system", "node"}))
     heading_ = std::move(heading);
+}
+
+/// Finds the part of the program that the line is about: "worker 3 | RSS: 812 MB".
+void FreeformReader::find_part() {
+  for (std::size_t i = 0; i + 1 < tokens_.size() && part_.empty(); ++i) {
+    if (!is_word(i)) continue;
+    std::size_t last = i;
+    if (is_integer(i + 1))
+      last = i + 1;
+    else if ((is(i + 1, '-') || is(i + 1, '#') || is(i + 1, ':')) && is_integer(i + 2) && !unit_after(i + 2))
+      last = i + 2;
+    const std::string_view text = line_.substr(tokens_[i].begin, tokens_[last].end - tokens_[i].begin);
+    if (names_part(text)) part_ = text;
+  }
 }
 
 /// Reads a value of a list with a heading; false if the number is none.
@@ -626,6 +683,7 @@ void FreeformReader::read_values() {
   });
   const std::optional<Unit> line_unit = unit_of_line();
   find_heading();
+  find_part();
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (!is_number(n) || is_argument(n)) continue;
     const NumberPhrase& p = phrase_before(n);
@@ -773,9 +831,11 @@ FreeformLine read_freeform(std::string_view line) {
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
     if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
+    if (names_part(head.tag) && may_be_of_part(value.reading.metric))
+      value.reading.label = std::string(head.tag) + " " + value.reading.label;
     if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }
-  out.repeatable &= !head.by_time;
+  out.repeatable &= !head.by_time && !names_part(head.tag);
   out.bytes_examined = head.bytes_examined;
   return out;
 }

@@ -134,6 +134,8 @@ struct Layout {
   std::vector<std::string> columns;
   std::vector<int> roles;     ///< one for each column; the table defines the numbers
   std::string note;           ///< for the report: what was inferred; may be empty
+  std::string header;         ///< the line of the names, if rows below it showed more than they say
+  bool at_header = false;     ///< that line has been read
   std::string kind;           ///< kind of the input: "smi_csv"
   char separator = ',';       ///< of its cells; ' ' for runs of blanks
   bool transposed = false;    ///< the columns are times, and each row is a quantity

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
@@ -85,13 +86,159 @@ CellUnit infer_unit(double largest, const TableColumn& column) {
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
+/// Finds tables whose rows are about other things than one thing over time, although nothing names them:
+/// their seconds fall again and again, since they are how long the work of each row took, or all have the same time.
+class MomentTest {
+ public:
+  explicit MomentTest(std::span<const TableColumn> columns) {
+    for (const TableColumn& column : columns) {
+      counted_ |= column.role == ColumnRole::step || column.role == ColumnRole::epoch;
+      named_ |= column.role >= ColumnRole::index && column.role <= ColumnRole::group;
+      of_cards_ |= column.role == ColumnRole::amount && column.of_driver();
+    }
+  }
+
+  void add(const TableRow& row) {
+    if (named_ || counted_ || !row.time) return;
+    ++rows_;
+    if (last_ && *row.time < *last_ && row.elapsed) ++falls_;
+    if (last_ && *row.time == *last_) ++repeated_;
+    last_ = row.time;
+  }
+
+  /// What is wrong with them; empty if nothing is.
+  std::string_view fault() const {
+    constexpr std::size_t least_falls = 3, rows_of_a_fall = 10, least_rows = 8;
+    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_)
+      return "the seconds of the table fall again and again: its rows do not show memory over time";
+    if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
+      return "all rows of the table have the same time: they do not show memory over time";
+    return {};
+  }
+
+ private:
+  bool named_ = false, counted_ = false;
+  bool of_cards_ = false;  ///< the order of the rows distinguishes them
+  std::size_t rows_ = 0, falls_ = 0, repeated_ = 0;
+  std::optional<double> last_;
+};
+
+/// The moments of the first rows of a table: rows of one moment are about several things.
+struct FirstMoments {
+  std::vector<std::vector<std::string>> rows;  ///< the cells of each
+  std::vector<std::size_t> moment;             ///< of each row, counted from 0
+  std::size_t largest = 0;                     ///< rows of one moment
+};
+
+FirstMoments read_first_moments(std::span<const std::string> lines, const Layout& layout,
+                                std::span<const TableColumn> columns) {
+  constexpr std::size_t enough = 120;  // rows
+  constexpr double one_query = 0.05;   // seconds
+  FirstMoments out;
+  std::vector<std::string_view> cells;
+  std::optional<double> last;
+  std::string last_text;
+  std::size_t of_moment = 0;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() != columns.size()) continue;
+    std::string text;
+    std::optional<double> time;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].role != ColumnRole::time && columns[i].role != ColumnRole::elapsed) continue;
+      text.append(trimmed_cell(cells[i])).append(1, ' ');
+      if (!time) time = read_cell_time(trimmed_cell(cells[i]));
+    }
+    const bool same =
+        !out.rows.empty() && (text == last_text || (time && last && *time >= *last && *time - *last < one_query));
+    of_moment = same ? of_moment + 1 : 1;
+    out.moment.push_back(out.rows.empty() ? 0 : out.moment.back() + (same ? 0 : 1));
+    out.largest = std::max(out.largest, of_moment);
+    last = time, last_text = text;
+    std::vector<std::string>& row = out.rows.emplace_back();
+    for (const std::string_view cell : cells) row.emplace_back(trimmed_cell(cell));
+    if (out.rows.size() == enough) break;
+  }
+  return out;
+}
+
+/// True if this column names what each row is about: its cells differ within a moment and come back in others.
+bool names_rows(const FirstMoments& first, std::size_t column) {
+  constexpr std::size_t longest = 64;                       // bytes
+  std::map<std::string, std::vector<std::size_t>> moments;  // of each cell
+  for (std::size_t r = 0; r < first.rows.size(); ++r) {
+    const std::string& cell = first.rows[r][column];
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (cell.size() > longest || is_absent(cell) || (number && at == cell.size() && number->decimals > 0)) return false;
+    std::vector<std::size_t>& of_cell = moments[cell];
+    if (!of_cell.empty() && of_cell.back() == first.moment[r]) return false;
+    of_cell.push_back(first.moment[r]);
+  }
+  const auto again = std::count_if(moments.begin(), moments.end(), [](const auto& m) { return m.second.size() > 2; });
+  return moments.size() > 1 && moments.size() <= 2 * first.largest &&
+         2 * static_cast<std::size_t>(again) > moments.size();
+}
+
+/// Finds the column that distinguishes the rows of one moment, where no name of a column does, and names it: "service"
+/// holds "api" and "db" at each time. Without it, two things would be one series.
+void find_key(std::span<const std::string> lines, Layout& layout) {
+  const auto columns = read_columns(layout.columns, layout.roles);
+  const auto is_key = [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; };
+  const auto is_clock = [](const TableColumn& c) {
+    return c.role == ColumnRole::time || c.role == ColumnRole::elapsed;
+  };
+  if (layout.separator == ' ' || std::any_of(columns.begin(), columns.end(), is_key) ||
+      std::none_of(columns.begin(), columns.end(), is_clock))
+    return;
+  const FirstMoments first = read_first_moments(lines, layout, columns);
+  constexpr std::size_t least_moments = 3;
+  if (first.rows.empty() || first.moment.back() + 1 < least_moments || first.largest < 2 ||
+      3 * (first.moment.back() + 1) > 2 * first.rows.size())
+    return;
+  const bool cards = std::any_of(columns.begin(), columns.end(),
+                                 [](const TableColumn& c) { return c.role == ColumnRole::amount && c.of_driver(); });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != ColumnRole::other || !names_rows(first, i)) continue;
+    const bool numbers = std::all_of(first.rows.begin(), first.rows.end(),
+                                     [&](const auto& row) { return row[i].size() < 4 && only_digits(row[i]); });
+    layout.columns[i] = cards && numbers ? "gpu_index" : "container";
+    return;
+  }
+}
+
+/// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
+/// beside the caches says nothing.
+void name_meminfo(std::span<const std::string> lines, Layout& layout) {
+  const auto at = [&](std::string_view name) { return std::find(layout.columns.begin(), layout.columns.end(), name); };
+  const auto available = at("MemAvailable");
+  if (available == layout.columns.end()) return;
+  std::vector<std::string_view> cells;
+  double largest = 0;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() == layout.columns.size())
+      largest = std::max(
+          largest, leading_number(trimmed_cell(cells[static_cast<std::size_t>(available - layout.columns.begin())])));
+  }
+  constexpr double most_kibibytes = 1e9, least_bytes = 4e9;  // 1 TB, 4 GB: between them it may be either
+  *available = largest > least_bytes      ? "host RAM available (B)"
+               : largest < most_kibibytes ? "host RAM available (KiB)"
+                                          : "unused";
+  for (const std::string_view name : {"MemTotal", "MemFree"})
+    if (const auto other = at(name); other != layout.columns.end()) *other = "unused";
+}
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
+  name_meminfo(lines, layout);
+  find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
   std::array<double, 2> largest{};  // without a unit; index: of the host
   std::size_t rows = 0, others = 0;
+  MomentTest moments(read_columns(layout.columns, layout.roles));
   for (const std::string& line : lines) {
     if (trimmed(line).empty()) continue;
     TableRow row;
@@ -107,9 +254,15 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
       double& most = largest[reader.column_of(k).host ? 1 : 0];
       most = std::max(most, amounts[k].number);
     }
+    moments.add(row);
     if (++rows == enough) break;
   }
   if (rows == 0 || rows < others) return false;
+  if (const std::string_view fault = moments.fault(); !fault.empty()) {
+    layout = {};
+    layout.note = fault;
+    return true;
+  }
   layout.roles.assign(layout.columns.size(), static_cast<int>(CellUnit::as_named));
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
@@ -224,7 +377,8 @@ bool find_sized_cells(std::span<const std::string> first_lines, Layout& layout) 
   for (std::size_t i = 0; i + 1 < first_lines.size() && i < most_headers; ++i) {
     if (!read_column_names(first_lines[i], layout) || layout.separator == ' ') continue;
     if (!has_position(read_columns(layout.columns, {}))) continue;
-    if (name_sizes(first_lines.subspan(i + 1), layout) && sample_rows(first_lines.subspan(i + 1), layout)) return true;
+    if (name_sizes(first_lines.subspan(i + 1), layout) && sample_rows(first_lines.subspan(i + 1), layout))
+      return layout.header = first_lines[i], true;
   }
   return false;
 }
@@ -260,10 +414,29 @@ bool find_table_header(const FirstLines& first, Layout& layout, bool (*header)(s
     if (!header(first.lines[i], layout))
       refused[first.forms[i]] = true;
     else if (sample_rows(first.lines.subspan(i + 1), layout))
-      return true;
+      return layout.header = first.lines[i], true;
   }
   return false;
 }
+
+namespace {
+
+/// True if only a column like "seconds" could say when a row was written. Without its rows, it may as well be how long
+/// the work of each took.
+bool may_have_durations_only(const Layout& layout, std::span<const TableColumn> columns) {
+  bool duration = false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnRole role = columns[i].role;
+    const std::string name = lower(layout.columns[i]);
+    const bool bare = role == ColumnRole::elapsed &&
+                      (name == "seconds" || name == "sec" || name == "secs" || name.starts_with("runtime"));
+    if (!bare && role >= ColumnRole::time && role <= ColumnRole::group) return false;
+    duration |= bare;
+  }
+  return duration;
+}
+
+}  // namespace
 
 bool read_table_header(std::string_view line, Layout& layout) {
   if (!read_column_names(line, layout)) return false;
@@ -272,7 +445,7 @@ bool read_table_header(std::string_view line, Layout& layout) {
     const bool known = column.unit > 0 || column.of_driver();
     layout.roles.push_back(static_cast<int>(known ? CellUnit::as_named : CellUnit::unknown));
   }
-  return is_memory_table(read_columns(layout.columns, layout.roles));
+  return is_memory_table(read_columns(layout.columns, layout.roles)) && !may_have_durations_only(layout, columns);
 }
 
 /// Finds a header whose only memory has no unit, nor values whose size shows one: the report says why it reads none.

@@ -171,33 +171,42 @@ ColumnRole key_role(const std::string& name) {
     ColumnRole role;
   };
   static constexpr auto keys =
-      std::to_array<KeyName>({{"index", ColumnRole::index},     {"gpu_index", ColumnRole::index},
-                              {"index_gpu", ColumnRole::index}, {"gpu", ColumnRole::index},
-                              {"gpu_id", ColumnRole::index},    {"gpu_idx", ColumnRole::index},
-                              {"deviceid", ColumnRole::index},  {"device_id", ColumnRole::index},
-                              {"device", ColumnRole::index},    {"name", ColumnRole::name},
-                              {"gpu_name", ColumnRole::name},   {"gpu_type", ColumnRole::name},
-                              {"uuid", ColumnRole::uuid},       {"gpu_uuid", ColumnRole::uuid},
-                              {"pci_bus_id", ColumnRole::bus},  {"gpu_bus_id", ColumnRole::bus},
-                              {"bus_id", ColumnRole::bus},      {"tileid", ColumnRole::tile},
-                              {"tile_id", ColumnRole::tile},    {"pid", ColumnRole::pid},
-                              {"process_id", ColumnRole::pid},  {"process_name", ColumnRole::command},
-                              {"command", ColumnRole::command}, {"cmd", ColumnRole::command},
-                              {"am_pm", ColumnRole::am_pm},     {"rank", ColumnRole::rank},
-                              {"local_rank", ColumnRole::rank}, {"global_rank", ColumnRole::rank}});
+      std::to_array<KeyName>({{"index", ColumnRole::index},      {"gpu_index", ColumnRole::index},
+                              {"index_gpu", ColumnRole::index},  {"gpu", ColumnRole::index},
+                              {"gpu_id", ColumnRole::index},     {"gpu_idx", ColumnRole::index},
+                              {"deviceid", ColumnRole::index},   {"device_id", ColumnRole::index},
+                              {"device", ColumnRole::index},     {"npu", ColumnRole::index},
+                              {"npu_id", ColumnRole::index},     {"card", ColumnRole::index},
+                              {"card_id", ColumnRole::index},    {"device_index", ColumnRole::index},
+                              {"gpu_number", ColumnRole::index}, {"name", ColumnRole::name},
+                              {"gpu_name", ColumnRole::name},    {"gpu_type", ColumnRole::name},
+                              {"uuid", ColumnRole::uuid},        {"gpu_uuid", ColumnRole::uuid},
+                              {"pci_bus_id", ColumnRole::bus},   {"gpu_bus_id", ColumnRole::bus},
+                              {"bus_id", ColumnRole::bus},       {"tileid", ColumnRole::tile},
+                              {"tile_id", ColumnRole::tile},     {"pid", ColumnRole::pid},
+                              {"process_id", ColumnRole::pid},   {"process_name", ColumnRole::command},
+                              {"command", ColumnRole::command},  {"cmd", ColumnRole::command},
+                              {"am_pm", ColumnRole::am_pm},      {"rank", ColumnRole::rank},
+                              {"local_rank", ColumnRole::rank},  {"global_rank", ColumnRole::rank}});
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const KeyName& key) { return key.name == name; });
   return found == keys.end() ? ColumnRole::other : found->role;
 }
 
 /// Names of things that have memory of their own.
 bool names_group(const ColumnName& name) {
-  return name.has_only({"container", "pod", "namespace", "host", "hostname", "node", "machine", "server", "instance",
-                        "session", "run", "experiment", "job", "worker", "service", "id", "name"}) &&
+  return name.has_only({"container", "pod", "process", "proc", "namespace", "host", "hostname", "node", "machine",
+                        "server", "instance", "session", "run", "experiment", "job", "worker", "service", "id",
+                        "name"}) &&
          !name.has_only({"id", "name"});
 }
 
 bool is_memory_word(std::string_view word) {
   return one_of(word, {"mem", "memory", "vram", "gmem", "hbm", "ram", "rss", "uss", "pss"});
+}
+
+bool names_memory(const std::string& printed) {
+  const ColumnName name(printed);
+  return std::any_of(name.words.begin(), name.words.end(), is_memory_word);
 }
 
 /// Words of other quantities, and of counts, beside which "memory" is no amount.
@@ -221,10 +230,15 @@ std::optional<Label> label_of(const ColumnName& name) {
   return read_label(std::span(words).subspan(static_cast<std::size_t>(from - words.begin())));
 }
 
-/// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU.
+/// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU. "vram" and
+/// "hbm" are other people's words, for numbers in any unit.
 bool is_plain(const ColumnName& name, std::string_view kind) {
-  return name.has({kind}) && name.has({"memory", "mem"}) && name.has_only({"gpu", "memory", "mem", kind});
+  return name.has({kind}) && (name.has({"memory", "mem"}) || (name.unit && name.has({"vram", "hbm"}))) &&
+         name.has_only({"gpu", "npu", "memory", "mem", "vram", "hbm", kind});
 }
+
+/// True for the units in which the driver and its readers count a GPU. "Memory Used (GB)" may as well be a machine's.
+bool of_driver_unit(const Unit& unit) { return unit.bytes == 1 || (unit.bytes > 0.9e6 && unit.bytes < 1.1e6); }
 
 /// The unit of an amount of the whole GPU. Every tool takes it from the driver, whose megabytes are 2^20 bytes.
 void set_driver_unit(double unit, Reading& reading) {
@@ -274,7 +288,7 @@ void read_share_name(const ColumnName& name, const std::string& printed, TableCo
 
 /// Reads a name as memory; leaves the column as it is if it is none.
 void read_amount_name(const ColumnName& name, const std::string& printed, CellUnit inferred, bool has_steps,
-                      TableColumn& column) {
+                      bool device, TableColumn& column) {
   if (name.extreme || inferred == CellUnit::unknown) return;
   if (name.percent) return read_share_name(name, printed, column);
   if (!name.unit && name.bracket.find("hz") != name.bracket.npos) return;
@@ -289,8 +303,9 @@ void read_amount_name(const ColumnName& name, const std::string& printed, CellUn
   r.kind = SeriesKind::sampled_gauge;
   // Trackers count the whole GPU under "system".
   const bool of_system = name.has({"system"}) && name.names_device() && name.has({"allocated"});
-  const bool plain_used = of_system || (!has_steps && is_plain(name, "used"));
-  if (plain_used || is_plain(name, "free")) {
+  const bool by_driver = device || !name.unit || of_driver_unit(*name.unit);
+  const bool plain_used = of_system || (!has_steps && by_driver && is_plain(name, "used"));
+  if (plain_used || (by_driver && is_plain(name, "free"))) {
     column.role = ColumnRole::amount;
     r.metric = plain_used ? Metric::used : Metric::free;
     set_driver_unit(column.unit, r);
@@ -301,7 +316,7 @@ void read_amount_name(const ColumnName& name, const std::string& printed, CellUn
   if (!label) return;
   column.role = ColumnRole::amount;
   r.metric = label->metric;
-  r.kind = label->kind;
+  r.kind = is_plain(name, "used") && !has_steps ? SeriesKind::sampled_gauge : label->kind;
   r.unit = name.unit ? std::string(name.unit->text) : std::string(fixed.text);
   r.ambiguous_unit = name.unit && name.unit->ambiguous;
   r.label = label_in(printed);
@@ -323,12 +338,26 @@ void name_runs(std::span<const std::string> names, std::vector<TableColumn>& col
   for (const std::size_t i : repeated) columns[i].reading.label = names[i].substr(0, names[i].rfind(dash));
 }
 
+bool names_cpu(const ColumnName& name) {
+  return name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
+}
+
+/// True if the last of these names that names a CPU or a GPU names a CPU.
+bool follows_cpu(std::span<const std::string> names) {
+  for (std::size_t i = names.size(); i > 0; --i) {
+    const ColumnName name(names[i - 1]);
+    if (name.names_device() || names_cpu(name)) return names_cpu(name);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
   std::vector<TableColumn> columns(names.size());
   bool steps = false, device = false, cpu = false, query = false;
   bool catalog = false;              // of things for sale, or of jobs that ended: each row is about another one
+  bool took = false, size = false;   // what each row took, and the size of its input
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
   for (std::size_t i = 0; i < names.size(); ++i) {
     const ColumnName name(names[i]);
@@ -340,10 +369,31 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
-    cpu |= name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
+    cpu |= names_cpu(name);
+    took |= columns[i].role == ColumnRole::elapsed && !name.has({"elapsed", "relative", "uptime", "since", "start"});
+    size |= one_of(name.lowered, {"n", "size", "input_size", "problem_size", "batch_size", "context_length", "threads",
+                                  "n_threads", "num_threads", "clients", "n_clients", "nodes", "dim", "depth"});
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
-  if (catalog) return std::vector<TableColumn>(names.size());
+  const bool moments = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
+    return c.role == ColumnRole::time || c.role == ColumnRole::step || c.role == ColumnRole::epoch;
+  });
+  if (catalog || (took && size && !moments)) return std::vector<TableColumn>(names.size());
+  bool processes = std::any_of(columns.begin(), columns.end(),
+                               [](const TableColumn& column) { return column.role == ColumnRole::pid; });
+  bool by_name = false;  // the name of a process is all that distinguishes it
+  for (std::size_t i = 0; i < names.size() && !processes; ++i) {
+    const ColumnName name(names[i]);
+    if (columns[i].role == ColumnRole::command && name.joined() == "process_name") columns[i].role = ColumnRole::group;
+    by_name |= columns[i].role == ColumnRole::group && name.has({"process", "proc"});
+  }
+  // A list of processes without a time shows no memory over time.
+  if (by_name && !has_position(columns)) {
+    by_name = false;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (ColumnName(names[i]).has({"process", "proc"})) columns[i].role = ColumnRole::other;
+  }
+  processes |= by_name;
   bool named_device = false, used = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];
@@ -353,7 +403,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     if (column.role != ColumnRole::other) continue;
     const ColumnName name(names[i]);
     read_amount_name(name, names[i], units.empty() ? CellUnit::as_named : static_cast<CellUnit>(units[i]), steps,
-                     column);
+                     device, column);
     if (column.role != ColumnRole::amount && column.role != ColumnRole::total) continue;
     column.device = name.device;
     // Of nvidia-smi's 200 fields, only these are the memory of a GPU.
@@ -365,12 +415,22 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     named_device |= name.names_device();
     if (!name.names_device() && !column.share) unnamed.push_back(i);
   }
-  const bool host = named_device ? true : cpu && !device;
+  // Of a CPU and a GPU, the one that was named last before the memory has it.
+  const bool resident = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
+    return column.role == ColumnRole::amount && column.reading.metric == Metric::host_rss;
+  });
+  const bool host = named_device || ((cpu || processes || resident) && !device) ||
+                    (cpu && !unnamed.empty() && follows_cpu(names.subspan(0, unnamed.front())));
   for (const std::size_t i : unnamed) {
     Metric& metric = columns[i].reading.metric;
     const bool smi = columns[i].reading.label.empty();
+    // "free_mb" alone may be of a disk.
+    if (!host && !device && !smi && metric == Metric::free && !names_memory(names[i])) {
+      columns[i].role = ColumnRole::other;
+      continue;
+    }
     if (!host || (smi && !cpu)) continue;
-    if (metric == Metric::memory || metric == Metric::used) metric = Metric::host_used;
+    if (metric == Metric::memory || metric == Metric::used) metric = by_name ? Metric::host_rss : Metric::host_used;
     if (metric == Metric::free) metric = Metric::host_available;
     columns[i].host = true;
     if (smi) columns[i].reading.label = names[i];

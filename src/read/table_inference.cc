@@ -326,6 +326,12 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
       plain.push_back(c);
   }
   const bool units = !amounts.empty();
+  // Nothing that nvidia-smi counts is so large and moves: it is a disk or a network in bytes.
+  constexpr double too_large = 1e9;
+  if (!units && std::any_of(plain.begin(), plain.end(), [&](std::size_t c) {
+        return columns[c].max_value > too_large && !columns[c].is_constant();
+      }))
+    return std::nullopt;
   // The number of the GPU is the first column, or the one after the time.
   if (units && !plain.empty() && columns[plain[0]].counts && (plain[0] == 0 || out.time == plain[0] - 1))
     out.index = plain[0];

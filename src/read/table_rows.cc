@@ -189,8 +189,9 @@ class TableRows final : public Rows {
     const std::optional<double> time = row.time ? row.time : row_memory.date;
     KnownSubject& subject = emit_subject(row_memory, row, time, sink);
     emit_step(row, sink);
-    // A step is a better position than a time, and a time than an epoch.
-    const std::optional<double> at = row.step ? row.step : row.time ? std::nullopt : row.epoch;
+    // A step is a better position than a time, and a time than an epoch. Beside an epoch, seconds are how long it took.
+    const bool timed = row.time && !(row.since_start && row.epoch);
+    const std::optional<double> at = row.step ? row.step : timed ? std::nullopt : row.epoch;
     bool empty = true;
     for (std::size_t k = 0; k < reader_.memory_count(); ++k) {
       const CellAmount& amount = amounts_[row.first + k];
@@ -198,6 +199,7 @@ class TableRows final : public Rows {
       empty = false;
       emit_amount(row_memory, row, k, subject, at, at ? std::nullopt : time, sink);
     }
+    if (reader_.memory_count() == 0) return;  // none of the columns is memory
     if (empty && !row_memory.empty) sink.remark("table/no_values");
     row_memory.empty = empty;
   }

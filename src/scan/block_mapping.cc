@@ -13,6 +13,8 @@ namespace {
 /// After so many bytes of unknown lines, these are searched: they make templates known for the lines that follow.
 constexpr std::size_t most_unread = 1 << 14;
 
+std::string_view family_of(const Table& table) { return table.name.substr(0, table.name.find('/')); }
+
 }  // namespace
 
 /// The map step of one block.
@@ -26,6 +28,7 @@ class FormatRegistry::BlockMapping {
         memo_(memo),
         out_(out),
         rows_(window, begin, end, out),
+        open_(out.open),
         unread_(begin),
         counted_(begin) {
     if (out.open) rows_.open(*out.open);
@@ -51,8 +54,9 @@ class FormatRegistry::BlockMapping {
   TemplateCache& memo_;
   BlockMatches& out_;
   RowWalk rows_;
-  std::size_t unread_;   ///< lines before this position are read
-  std::size_t counted_;  ///< the line of this position has the number `number_`
+  std::shared_ptr<const OpenTable> open_;  ///< the table of `rows_`
+  std::size_t unread_;                     ///< lines before this position are read
+  std::size_t counted_;                    ///< the line of this position has the number `number_`
   i64 number_ = 1;
   std::vector<AnchorHit> hits_;
   std::vector<const CompiledFormat*> wanted_;
@@ -123,9 +127,19 @@ std::size_t FormatRegistry::BlockMapping::read_row(Hits ahead) {
   std::size_t count = 0;
   while (count < ahead.size() && ahead[count].offset < rows_.end()) ++count;
   const bool header = formats_.find_header(window_, rows_.line(), ahead.first(count), out_);
+  // Its rows showed the same family of tables more about this header than it shows alone.
+  if (header && open_ && open_->layout.header == rows_.line().text &&
+      family_of(*open_->table) == family_of(*out_.headers.back()->table)) {
+    if (!open_->layout.at_header) {  // what is before it are no rows
+      OpenTable table = *open_;
+      table.layout.at_header = true;
+      open_ = std::make_shared<OpenTable>(std::move(table));
+    }
+    out_.headers.back() = open_;
+  }
   const bool row = !header && rows_.read();
   rows_.pass();
-  if (header) rows_.open(*out_.headers.back());
+  if (header) open_ = out_.headers.back(), rows_.open(*open_);
   return header || row ? count : 0;
 }
 
@@ -145,7 +159,8 @@ void FormatRegistry::BlockMapping::read_line(std::pair<std::size_t, std::size_t>
   if (!rows_.is_open() && formats_.find_header(window_, line, here, out_)) {
     rows_.go_to(line);
     rows_.pass();
-    rows_.open(*out_.headers.back());
+    open_ = out_.headers.back();
+    rows_.open(*open_);
     return;
   }
   // Beside a table, a line is not tried as a header: elsewhere it may be one.

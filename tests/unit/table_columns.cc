@@ -69,8 +69,25 @@ TEST_CASE("memory without a word for its place is the host's beside a GPU's", "[
 
 TEST_CASE("memory without a word for its place is the host's beside swap", "[table]") {
   CHECK(read_columns(Names{"time", "Used Memory (KB)", "Used Swap (KB)"}, {})[1].reading.metric == Metric::host_used);
-  CHECK(read_columns(Names{"time", "Used Memory (KB)"}, {})[1].reading.metric == Metric::used);
+  CHECK(read_columns(Names{"time", "Used Memory (MiB)"}, {})[1].reading.metric == Metric::used);
+  CHECK(read_columns(Names{"time", "Used Memory (KB)"}, {})[1].reading.metric == Metric::memory);
+  CHECK(read_columns(Names{"time", "gpu_util", "Used Memory (GB)"}, {})[2].reading.metric == Metric::used);
   CHECK(read_columns(Names{"Time", "CPUPerc", "MemUsage (MiB)"}, {})[2].reading.metric == Metric::host_used);
+}
+
+TEST_CASE("memory is the CPU's or the GPU's that was named last before it", "[table]") {
+  CHECK(read_columns(Names{"time", "cpu", "memory_used_mb", "gpu_power"}, {})[2].reading.metric == Metric::host_used);
+  CHECK(read_columns(Names{"time", "gpu_util", "memory_used", "cpu"}, {})[2].reading.metric == Metric::used);
+}
+
+TEST_CASE("the name of a process makes the memory its own", "[table]") {
+  CHECK(read_columns(Names{"time", "process", "memory_mb"}, {})[2].reading.metric == Metric::host_rss);
+  CHECK_FALSE(is_memory_table(read_columns(Names{"process", "memory_mb"}, {})));
+}
+
+TEST_CASE("what each size of an input took is no memory over time", "[table]") {
+  CHECK_FALSE(is_memory_table(read_columns(Names{"size", "time_ms", "memory_kb"}, {})));
+  CHECK(is_memory_table(read_columns(Names{"elapsed_s", "batch_size", "memory_kb"}, {})));
 }
 
 TEST_CASE("a time is read in every order of its parts", "[table]") {
