@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 38> titles_by_format = {{
+constexpr std::array<Words, 39> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -54,6 +54,8 @@ constexpr std::array<Words, 38> titles_by_format = {{
     {"vllm-preemption", "vLLM preempted a request: its KV cache was full, and the request waits"},
     {"sglang-retract", "SGLang retracted requests: its KV cache was full, and they wait"},
     {"torch-counted", "PyTorch counted an OOM whose message is not in the log"},
+    {"driver-host-code",
+     "A call on the GPU got no more memory; the driver's code names the host's, but the GPU's may be short"},
     {"onnxruntime-any-provider",
      "ONNX Runtime's arena got no more memory; the log does not show whether of the GPU or of the host"},
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},
