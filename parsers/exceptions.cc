@@ -29,8 +29,10 @@ std::string_view parse_exception(std::string_view body) {
   return capital && known ? name : std::string_view{};
 }
 
-/// True if the text only reports that another process or a peer is gone. It does not contain the reason.
+/// True if the text only reports that another process or a peer is gone. It does not contain the reason. A worker's
+/// exit code is one: an exception ended it.
 bool is_echo(std::string_view text) {
+  if (text.find("exited unexpectedly with exit code") != text.npos) return false;
   static constexpr std::array<std::string_view, 18> words{
       "ChildFailed",   "DistBackend",  "DistNetwork",         "DistStore",     "NCCL",      "ncclRemote",
       "BrokenPipe",    "EOFError",     "ConnectionReset",     "CalledProcess", "ActorDied", "ActorUnavailable",

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double max_block_seconds = 120;  ///< seconds from "invoked oom-killer" to the kill, even over a slow console
 constexpr int max_lines_to_victim = 8;     ///< lines from the summary to "Killed process"; other messages come between
-constexpr int max_block_lines = 700;       ///< lines; the task table in the middle of a block has one row per process
+constexpr int max_block_lines = 1000;      ///< lines; the task table in the middle of a block has one row per process
 
 /// "2048512", "2,048,512": KiB. nullopt where commas do not separate thousands: a console or a person broke the number.
 std::optional<Bytes> parse_kibibytes(std::string_view text) {

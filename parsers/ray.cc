@@ -23,9 +23,9 @@ void set_node(Oom& oom, std::optional<Bytes> used, std::optional<Bytes> whole) {
   if (used && whole && used->count <= whole->count) oom.free = *whole - *used;
 }
 
-/// The largest user in the table below the message, "PID MEM(GB) COMMAND", in words. The table is sorted, so the first
-/// row is the largest. Counts the rows with the same command: "6 of ray::Actor.step, 19.41 GB at most". Empty if there
-/// is no table.
+/// The largest user in the table below the message, "PID MEM(GB) COMMAND" or "PID MEM COMMAND", in words. The table is
+/// sorted, so the first row is the largest. Counts the rows with the same command: "6 of ray::Actor.step, 19.41 GB at
+/// most". Empty if there is no table.
 std::string find_largest_user(const Cursor& cursor) {
   constexpr int table_lines = 40;
   constexpr std::size_t max_name_length = 80;
@@ -35,7 +35,7 @@ std::string find_largest_user(const Cursor& cursor) {
   cursor.forward(table_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     if (!head) {
-      head = text.find("MEM(GB)") != text.npos;
+      head = text.find("MEM(GB)") != text.npos || text.find("PID\tMEM\tCOMMAND") != text.npos;
       return true;
     }
     // Test runners print "E " before each line of an exception.
@@ -47,6 +47,7 @@ std::string find_largest_user(const Cursor& cursor) {
     if (name.empty()) {
       name = std::string(command);
       size = std::string(row.substr(second, third - second));
+      if (size.ends_with("GB")) size.resize(size.size() - 2);
     }
     count += command == name;
     return true;
@@ -86,6 +87,7 @@ void killed(const Match& m, EventSink& sink) {
 void old_monitor(const Match& m, EventSink& sink) {
   Oom oom = ray_failure();
   set_node(oom, read_bytes(m[1], "GB"), read_bytes(m[2], "GB"));
+  if (const std::string user = find_largest_user(m.cursor); !user.empty()) sink.setting("largest_user", user);
   sink.oom(std::move(oom));
 }
 

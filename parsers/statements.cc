@@ -44,6 +44,15 @@ Agent guess_agent(const Statement& statement, OomKind kind, std::string_view lin
   return Agent::daemon;
 }
 
+/// True for the code of Level Zero and SYCL that names host memory. It answers a call on the GPU, and comes also where
+/// a model is larger than the memory of the GPU.
+bool is_code_of_gpu_call(std::string_view line) {
+  constexpr std::string_view code = "_ERROR_OUT_OF_HOST_MEMORY";
+  for (const std::string_view prefix : {"PI", "UR_RESULT", "ZE_RESULT"})
+    if (line.find(std::string(prefix).append(code)) != line.npos) return true;
+  return false;
+}
+
 }  // namespace
 
 void emit(const Match& m, EventSink& sink) {
@@ -62,7 +71,8 @@ void emit(const Match& m, EventSink& sink) {
     sink.remark("failure/unclear");
     return;
   }
-  const OomKind kind = statement.kind.value_or(guess_kind(m.cursor));
+  const bool of_gpu_call = is_code_of_gpu_call(line);
+  const OomKind kind = of_gpu_call ? OomKind::device : statement.kind.value_or(guess_kind(m.cursor));
   Oom oom;
   oom.kind = kind;
   oom.agent = guess_agent(statement, kind, line);
@@ -70,6 +80,10 @@ void emit(const Match& m, EventSink& sink) {
   if (statement.killed && names_reason(line)) oom.message_format = "oomkilled";
   if (kind == OomKind::host && is_over_limit(statement)) oom.message_format = "general-limit";
   oom.traits = {OomTrait::prose};
+  if (of_gpu_call) {
+    oom.message_format = "driver-host-code";
+    oom.traits.push_back(OomTrait::either_memory);
+  }
   oom.request = statement.asked;
   oom.free = statement.free;
   const bool of_machine = statement.of_machine && kind == OomKind::host && statement.used && statement.total;

@@ -45,6 +45,15 @@ std::optional<int> find_device(const Cursor& cursor) {
   return static_cast<int>(leading_integer(std::string_view(line->text).substr(at)));
 }
 
+/// Julia's Reactant and the workers of TensorFlow's TPU server print the same messages. JAX's lines are not for them.
+void note_caller(const Cursor& cursor, EventSink& sink) {
+  constexpr int stack = 40;  // lines of a stack trace below the message
+  if (is_near(cursor, 0, 0, {"LoadError: "}) || is_near(cursor, 0, stack, {".jl:"}))
+    sink.setting("runtime", "julia");
+  else if (is_near(cursor, 1, 0, {"/job:tpu_worker/"}))
+    sink.setting("runtime", "tpu_server");
+}
+
 /// Claims the plan of the failed program below the message, with its buffers, so that all of it is one report.
 void claim_plan(const Cursor& cursor, EventSink& sink) {
   const auto head = find_after(cursor, 6, "BufferAssignment");
@@ -144,6 +153,7 @@ void gpu(const Match& m, EventSink& sink) {
   if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
   claim_plan(m.cursor, sink);
   read_largest_buffer(m.cursor, sink);
+  note_caller(m.cursor, sink);
   sink.at(where);
   sink.oom(std::move(oom));
 }
@@ -159,6 +169,19 @@ void hbm(const Match& m, EventSink& sink) {
     if (const auto size = read_size(m.after().substr(at + excess.size())))
       sink.setting("plan_excess", std::to_string(size->count));
   read_largest_buffer(m.cursor, sink);
+  note_caller(m.cursor, sink);
+  sink.oom(std::move(oom));
+}
+
+/// The memory was taken while the program ran. The server of older TPUs prints its account below the message.
+void tpu_runtime(const Match& m, EventSink& sink) {
+  Oom oom = xla_failure("xla-tpu");
+  oom.traits = {OomTrait::tpu};
+  read_request(m[1], oom);
+  oom.free = read_size(m[2]);
+  if (m.has(3)) oom.capacity = read_size(m[3]);
+  if (m.has(4)) oom.allocated = read_size(m[4]);
+  note_caller(m.cursor, sink);
   sink.oom(std::move(oom));
 }
 

@@ -117,8 +117,19 @@ std::vector<std::string> split_identifier(std::string_view function) {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
+/// In the constructor of an optimizer that copies the weights, as DeepSpeed's and Megatron's do. No step has run.
+bool builds_optimizer(const Frame& f) {
+  static constexpr auto builders = std::to_array<std::string_view>(
+      {"_configure_zero_optimizer", "_configure_fp16_optimizer", "_configure_bf16_optimizer", "_create_fp32_partitions",
+       "_setup_for_real_optimizer", "initialize_optimizer_states", "_build_model_and_main_param_groups"});
+  const std::string_view function = std::string_view(f.function).substr(f.function.rfind('.') + 1);
+  if (std::find(builders.begin(), builders.end(), function) != builders.end()) return true;
+  const std::string_view name = std::string_view(f.file).substr(f.file.find_last_of("/\\") + 1);
+  return f.library && function == "__init__" && (contains(name, "optimizer") || contains(f.file, "/zero/stage"));
+}
 bool in_optimizer(const Frame& f) {
-  return contains(f.file, "/optim/") || contains(f.code, "optimizer.step(") || contains(f.file, "bitsandbytes/optim");
+  return contains(f.file, "/optim/") || contains(f.code, "optimizer.step(") || contains(f.file, "bitsandbytes/optim") ||
+         builds_optimizer(f);
 }
 bool makes_states(const Frame& f) {
   return f.function == "_init_group" || contains(f.code, "exp_avg") || contains(f.function, "init_state");
@@ -486,7 +497,10 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
   const auto any = [&](auto test) { return std::any_of(frames.begin(), frames.end(), test); };
   if (any(restores_file) && !any(loads_model)) return "checkpoint_load";
   const bool early = is_early(scan, incident);
-  if (asked_by_optimizer(frames)) return any(makes_states) || early ? "optimizer_init" : "optimizer";
+  if (asked_by_optimizer(frames)) {
+    if (any(builds_optimizer)) return "";  // before any step
+    return any(makes_states) || early ? "optimizer_init" : "optimizer";
+  }
   if (any(in_backward)) return early ? "first_step" : "backward";
   if (any(in_forward)) return early ? "first_step" : "forward";
   if (const Frame* user = user_frame(frames); any(loads_model) || (user != nullptr && constructs_model(*user)))
@@ -577,6 +591,7 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   // A bar that has just begun: whatever failed, it was in the first step.
   const auto& frames = find_frames(scan, incident);
   const bool begun = last_step(scan, incident) == 0 && is_early(scan, incident);
+  if (std::any_of(frames.begin(), frames.end(), builds_optimizer)) return phase;
   if (begun && !frames.empty() && std::none_of(frames.begin(), frames.end(), loads_model)) {
     phase.id = "first_step";
     phase.by = incident.evidence;
@@ -648,6 +663,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
     if (for_optimizer == nullptr) facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
+    facts.set("trace.optimizer_setup", Value{std::any_of(frames.begin(), frames.end(), builds_optimizer)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
               Value{std::any_of(frames.begin(), frames.end(), loads_model) &&

@@ -52,6 +52,29 @@ std::optional<double> version_in(std::string_view text) {
   return major + minor / 100.0;
 }
 
+/// The type to which bitsandbytes quantised the weights while it loaded them, by the frames; "" if they do not show it.
+std::string_view quantised_type(const std::vector<Frame>& frames) {
+  for (const Frame& f : frames) {
+    const auto shows = [&](std::string_view file, std::string_view code) {
+      return f.file.find(file) != std::string::npos || f.code.find(code) != std::string::npos;
+    };
+    if (shows("quantizer_bnb_8bit", "bnb.nn.Int8Params(")) return "8 bits";
+    if (shows("quantizer_bnb_4bit", "bnb.nn.Params4bit(")) return "4 bits";
+  }
+  return "";
+}
+
+/// True if the block of the kernel's report that begins with this request ends with this failure. A log of many kills
+/// keeps the last request, which belongs to another one.
+bool asked_for_kill(const KnownSetting& asker, const Incident* incident) {
+  constexpr i64 longest_block = 1000;  // lines; the table has a row for each process
+  if (incident == nullptr) return false;
+  const Span& asked = asker.evidence.span;
+  const Span& killed = incident->evidence.span;
+  return asked.source == killed.source && asked.first_line <= killed.first_line &&
+         killed.first_line - asked.first_line <= longest_block;
+}
+
 /// The version that the words of the message belong to, for logs that print no version. For old wordings it is the
 /// newest version of the range, so that features of later versions count as missing.
 std::optional<double> version_of_words(std::string_view message_format) {
@@ -211,6 +234,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const FactSpec* spec = find_fact_spec("settings." + name);
     if (spec == nullptr) continue;
     if (name == "num_workers" && !counts_loader_workers(scan, setting)) continue;
+    if (name == "killer_asker" && !asked_for_kill(setting, incident)) continue;
     const bool later = is_of_later_run(setting, incident);
     const std::string& printed = later ? setting.before : setting.value;
     const auto here = later ? std::vector<Evidence>{} : std::vector<Evidence>{setting.evidence};
@@ -265,6 +289,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     if (std::any_of(frames.begin(), frames.end(),
                     [](const Frame& f) { return f.file.find("torch/distributed/fsdp/") != std::string::npos; }))
       facts.set("settings.fsdp", Value{true}, here);
+    if (const std::string_view type = quantised_type(frames); !type.empty())
+      facts.set("settings.load_type", Value{std::string(type)}, here);
     // DeepSpeed's stage 3 has its own file.
     if (facts.find("settings.zero_stage") == nullptr && std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
           return f.file.find("zero/stage3.py") != std::string::npos;

@@ -269,6 +269,14 @@ bool is_kernel_account(std::string_view text) {
          text.find_first_not_of(" \t\r", after + 3) == text.npos;
 }
 
+/// Amounts of a JVM's own report of its crash, and what the kernel sets aside at its start. Neither is an allocator's.
+bool is_runtime_account(std::string_view text) {
+  const bool classes = text.starts_with("Metaspace ") || text.starts_with("class space ");
+  if (classes && text.find(", committed ") != text.npos) return true;
+  if (text.find("_in_bytes: ") != text.npos && text.ends_with(" k")) return true;
+  return text.ends_with(" bytes of page_cgroup");
+}
+
 }  // namespace
 
 bool is_no_measurement(std::string_view line) {
@@ -277,7 +285,7 @@ bool is_no_measurement(std::string_view line) {
   const std::string_view text = line.substr(start);
   if (std::any_of(code_starts.begin(), code_starts.end(), [&](std::string_view s) { return text.starts_with(s); }))
     return true;
-  if (is_kernel_account(text)) return true;
+  if (is_kernel_account(text) || is_runtime_account(text)) return true;
   for (std::size_t at = 0; at + 1 < line.size(); ++at)
     if (may_begin_fragment[pair_at(line, at)] && has_fragment_at(line, at)) return true;
   return text.starts_with("--") && text.size() > 2 && is_lower(text[2]);

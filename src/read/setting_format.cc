@@ -96,9 +96,9 @@ bool is_plausible_count(std::string_view setting, std::string_view text) {
 /// A text in small letters that says what to set, not what is set.
 bool gives_advice(std::string_view text) {
   static constexpr auto words = std::to_array<std::string_view>(
-      {"try ",        "consider ",  "hint:",     "tip:",      "please ", "you can ",  "you may ", "you might ",
-       "you should ", "you could ", "you need ", "you want ", "if you ", "recommend", "suggest",  "e.g.",
-       "for example", "example:",   "usage:",    "use --",    "pass --", "add --"});
+      {"try ",       "rerunning with ", "consider ",  "hint:",     "tip:",      "please ", "you can ",  "you may ",
+       "you might ", "you should ",     "you could ", "you need ", "you want ", "if you ", "recommend", "suggest",
+       "e.g.",       "for example",     "example:",   "usage:",    "use --",    "pass --", "add --"});
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
     const std::size_t at = text.find(word);
     return at != text.npos && (at == 0 || !is_word_char(text[at - 1]));

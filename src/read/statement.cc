@@ -218,13 +218,31 @@ std::optional<Triggered> find_trigger(const Sentence& sentence) {
   return std::nullopt;
 }
 
-/// True if the program says behind the trigger that it goes on. "Will not retry" says the opposite.
+/// True for "to continue, reset the GPU" and "failed to retry": a purpose, not an act. "Going to retry" is an act.
+bool is_purpose(const Sentence& sentence, std::size_t at) {
+  if (at == 0 || sentence[at - 1].name != "to") return false;
+  return at < 2 || !one_of(sentence[at - 2].name, {"going", "about", "trying", "attempting", "decided", "have", "had"});
+}
+
+/// True for "caught exception: …" and "Caught RuntimeError in replica 0": the words of the failure's own report.
+bool introduces_error(const Sentence& sentence, std::size_t at) {
+  if (sentence[at].name != "caught") return false;
+  std::size_t next = at + 1;
+  if (next < sentence.size() && one_of(sentence[next].name, {"a", "an", "the"})) ++next;
+  return next < sentence.size() &&
+         (sentence[next].name.ends_with("exception") || sentence[next].name.ends_with("error"));
+}
+
+/// True if the program says behind the trigger that it goes on. "Will not retry" says the opposite. C++ prints what()
+/// of an exception that nothing caught.
 bool goes_on(const Sentence& sentence, std::size_t from) {
   constexpr std::size_t reach = 3;  // words: "will not be retried"
+  if (sentence.text().find("what():") != std::string_view::npos) return false;
   while (const auto found = failure_lexicon().find(Role::handled, sentence.all(), from, sentence.size())) {
     const std::size_t begin = std::max(from, found->begin > reach ? found->begin - reach : 0);
     const auto words = sentence.all().subspan(begin, found->begin - begin);
-    if (std::none_of(words.begin(), words.end(), [](const Token& t) {
+    if (!is_purpose(sentence, found->begin) && !introduces_error(sentence, found->begin) &&
+        std::none_of(words.begin(), words.end(), [](const Token& t) {
           return one_of(t.name, {"not", "no", "never", "cannot", "without", "t", "won", "stop", "stopped", "unable"});
         }))
       return true;

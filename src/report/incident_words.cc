@@ -55,6 +55,8 @@ constexpr std::array<Words, 39> titles_by_format = {{
     {"vllm-preemption", "vLLM preempted a request: its KV cache was full, and the request waits"},
     {"sglang-retract", "SGLang retracted requests: its KV cache was full, and they wait"},
     {"torch-counted", "PyTorch counted an OOM whose message is not in the log"},
+    {"driver-host-code",
+     "A call on the GPU got no more memory; the driver's code names the host's, but the GPU's may be short"},
     {"onnxruntime-any-provider",
      "ONNX Runtime's arena got no more memory; the log does not show whether of the GPU or of the host"},
     {"winerror-1455", "Windows could commit no more memory: RAM and page file were full"},

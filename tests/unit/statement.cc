@@ -67,6 +67,14 @@ TEST_CASE("a program that says it will not try again does not go on", "[statemen
   CHECK(read_statement("error: out of memory for this batch, will retry").handled);
 }
 
+TEST_CASE("an instruction and the words of an exception do not show that a program goes on", "[statement]") {
+  CHECK_FALSE(read_statement("The GPU failed to allocate memory. To continue, reset the GPU.").handled);
+  CHECK_FALSE(read_statement("CUDA error: out of memory: caught exception: cudaMalloc failed").handled);
+  CHECK_FALSE(read_statement("  what():  Out of memory, retrying with 2 tiles failed").handled);
+  CHECK(read_statement("error: out of memory, going to retry with half the batch").handled);
+  CHECK(read_statement("error: out of memory caught, skipping this batch").handled);
+}
+
 TEST_CASE("possibilities, settings, names and reports about other programs are no failures", "[statement]") {
   for (const char* line : {
            "If you run out of memory, try a smaller batch size",
