@@ -144,6 +144,7 @@ void RunTracker::begin_counted_run(const CurrentLine& here) {
 
 void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
   StreamState& stream = this->stream(here);
+  if (end_ && run.advances > 0 && here.stream() == end_->stream) end_.reset();  // the program continued, as in step()
   if (run.epoch) stream.epoch = run.epoch;
   result_.progress_lines += run.changes;
   last_progress_.line = &run.last;

@@ -152,9 +152,11 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       if (const auto number = whole_cell(cell, separator_); number && *number >= 0 && *number < 1e6)
         row.subject.rank = static_cast<int>(*number);
       return true;
-    case ColumnRole::pid:
-      if (const i64 pid = leading_integer(cell); pid > 0) row.subject.pid = pid;
-      return true;
+    case ColumnRole::pid: {
+      const i64 pid = leading_integer(cell);
+      if (pid > 0) row.subject.pid = pid;
+      return pid > 0 || cell == "0" || is_absent(cell);  // the header of another table is no row of a process
+    }
     case ColumnRole::uuid:
       return row.subject.uuid = cell, true;
     case ColumnRole::bus:
