@@ -220,11 +220,10 @@ bool is_before_program(const ScanResult& scan, const Span& at) {
          });
 }
 
-/// Sets the memory that a GPU had in use before the program started, and another GPU that had less.
-void set_used_before(const ScanResult& scan, const Series& used, i64 capacity, Facts& facts) {
-  constexpr double clearly_used = 0.05;  // of the device: more than an idle desktop
-  if (used.last_value < clearly_used * static_cast<double>(capacity) || facts.find("device.used_before")) return;
-  facts.set("device.used_before", Bytes{whole_number(used.last_value), 0}, {used.first_evidence});
+constexpr double clearly_used = 0.05;  ///< of the device: more than an idle desktop
+
+/// Sets the number and the memory of a GPU that was in use before the program started, and a GPU that was nearly empty.
+void set_device_before(const ScanResult& scan, const Series& used, i64 capacity, Facts& facts) {
   facts.set("device.total_before", Bytes{capacity, 0}, {used.first_evidence});
   if (used.origin.device)
     facts.set("device.which", Value{Number{static_cast<double>(*used.origin.device), 0}}, {used.first_evidence});
@@ -235,6 +234,13 @@ void set_used_before(const ScanResult& scan, const Series& used, i64 capacity, F
   if (emptier != scan.series.end())
     facts.set("device.emptier", Value{Number{static_cast<double>(*emptier->origin.device), 0}},
               {emptier->first_evidence});
+}
+
+/// Sets the memory that a GPU had in use before the program started.
+void set_used_before(const ScanResult& scan, const Series& used, i64 capacity, Facts& facts) {
+  if (used.last_value < clearly_used * static_cast<double>(capacity) || facts.find("device.used_before")) return;
+  facts.set("device.used_before", Bytes{whole_number(used.last_value), 0}, {used.first_evidence});
+  set_device_before(scan, used, capacity, facts);
 }
 
 /// Sets device.* if the log lists the GPUs once, before the program starts, and one of them is nearly full.
@@ -252,9 +258,7 @@ void set_full_before(const ScanResult& scan, const Incident& incident, Facts& fa
       continue;
     }
     facts.set("device.full_before", Bytes{whole_number(s.last_value), 0}, {s.first_evidence});
-    facts.set("device.total_before", Bytes{*capacity, 0}, {s.first_evidence});
-    if (s.origin.device)
-      facts.set("device.which", Value{Number{static_cast<double>(*s.origin.device), 0}}, {s.first_evidence});
+    set_device_before(scan, s, *capacity, facts);
     return;
   }
 }
