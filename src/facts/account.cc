@@ -15,9 +15,9 @@ namespace oomdoctor {
 namespace {
 
 // Judgement constants, each with its reason.
-constexpr i64 assumed_own_other =
-    3 * GiB /
-    2;  ///< CUDA context, kernels and NCCL of one process take 0.1 to 1.5 GiB; more belongs to another process
+/// CUDA context, kernels and NCCL of one process take 0.1 to 1.5 GiB, on a GPU with few processors at most a fifth of
+/// its memory; more belongs to another process.
+constexpr i64 assumed_own_other = 3 * GiB / 2, least_assumed_other = GiB / 2, capacity_per_assumed_other = 5;
 constexpr double margin_share = 0.05;    ///< of the GPU; free memory to keep, because steps vary by a few per cent
 constexpr double pieces_share = 0.04;    ///< of the GPU; this much is in pieces too small to use
 constexpr i64 unusable_free = 64 * MiB;  ///< the driver never hands out the last tens of MiB
@@ -68,7 +68,9 @@ std::optional<Bytes> find_external(
   // Without the reserved size, the difference may be the process's own cache.
   const auto reserved = find_reserved(oom);
   if (!reserved || oom.sizes_not_available) return std::nullopt;
-  return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{assumed_own_other, 0});
+  const i64 own_other =
+      std::clamp(oom.capacity->count / capacity_per_assumed_other, least_assumed_other, assumed_own_other);
+  return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{own_other, 0});
 }
 
 /// The number of other processes with nearly equal sizes typical of a context: other ranks of the job that opened a

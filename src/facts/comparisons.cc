@@ -149,17 +149,21 @@ void set_join_facts(const ScanResult& scan, const Incident* incident, Analysis& 
           (then == nullptr || std::abs(bucket.t - *incident->when.time) < std::abs(then->t - *incident->when.time)))
         then = &bucket;
     if (then == nullptr || std::abs(then->t - *incident->when.time) > max_distance) continue;
+    // A device has no less in use than one of its processes: the reading is of another moment, or of another device.
+    constexpr double at_least = 0.9;  // of the process
+    if (own && then->high < at_least * static_cast<double>(own->count)) continue;
     const std::vector<Evidence> both{incident->evidence, device.last_evidence};
     analysis.facts.set("join.device_used", Value{Number{then->high, 0}}, both);
     if (!own) return;
     const double beyond = std::max(0.0, then->high - static_cast<double>(own->count));
     analysis.facts.set("join.external", Value{Number{beyond, 0}}, both);
-    analysis.notes.push_back(
-        {Severity::note,
-         fmt::format("when it failed the monitor saw {} in use on this device: {} beyond the {} of "
-                     "the message",
-                     bytes_text(whole_number(then->high)), bytes_text(whole_number(beyond)), bytes_text(own->count)),
-         device.last_evidence});
+    if (beyond > 0)
+      analysis.notes.push_back(
+          {Severity::note,
+           fmt::format("when it failed the monitor saw {} in use on this device: {} beyond the {} of "
+                       "the message",
+                       bytes_text(whole_number(then->high)), bytes_text(whole_number(beyond)), bytes_text(own->count)),
+           device.last_evidence});
     return;
   }
 }

@@ -220,7 +220,8 @@ bool loads_model(const Frame& f) {
 bool sets_up(const Frame& f) {
   static constexpr auto names = std::to_array<std::string_view>(
       {"init_process_group", "_new_process_group_helper", "init_distributed", "eager_connect_single_device",
-       "_cuda_setDevice", "set_device", "_lazy_init", "setDevice"});
+       "_cuda_setDevice", "set_device", "_lazy_init", "setDevice", "initialize_megatron", "initialize_distributed",
+       "setup_distributed"});
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return f.function == name || find_call(f.code, name) != f.code.npos;
   });
