@@ -35,8 +35,17 @@ std::string_view x_unit(const FittedSeries& fitted) {
 /// "step 120" as the log prints it. If the log restarts its count or has none, the number of the value.
 std::string place_text(const FittedSeries& fitted, double x) {
   const Place place = find_position(fitted.samples, x);
-  if (fitted.samples.as_printed()) return fmt::format("{} {}", x_unit(fitted), step_text(place.step));
+  const std::vector<double>& printed = fitted.samples.printed;
+  if (fitted.samples.as_printed() || std::is_sorted(printed.begin(), printed.end(), std::less_equal<>()))
+    return fmt::format("{} {}", x_unit(fitted), step_text(place.step));
   return fmt::format("value {}, {} {}", place.value, x_unit(fitted), step_text(place.step));
+}
+
+/// The first value from x on: nobody saw what was between two values.
+double seen_at(const FittedSeries& fitted, double x) {
+  const std::vector<double>& xs = fitted.samples.points.x;
+  const auto at = std::lower_bound(xs.begin(), xs.end(), x);
+  return at == xs.end() ? x : *at;
 }
 
 std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
@@ -117,7 +126,7 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string last = size_text(fitted, fit.at(fitted.last()));
   if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
   const double knot = fit.origin + fit.theta.front() * fit.width;
-  const std::string place = place_text(fitted, knot);
+  const std::string place = place_text(fitted, seen_at(fitted, knot));
   const double last_knot = fit.origin + fit.theta.back() * fit.width;
   if (!stays_at(fitted, last_knot, fit.at(fitted.last()))) {
     constexpr double short_end = 0.05;  // of the window

@@ -204,12 +204,13 @@ std::string incident_circumstances(const ReportIncident& of) {
 }
 
 std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most) {
-  std::vector<Location> alike, echoes;
+  std::vector<Location> alike, kills, echoes;
   for (const ReportIncident& other : report.incidents) {
     if (other.follows != of.id) continue;
     const bool own = other.kind == of.kind && other.requested_bytes && other.rank && other.rank != of.rank &&
                      std::find(of.ranks.begin(), of.ranks.end(), *other.rank) != of.ranks.end();
-    (own ? alike : echoes).push_back(other.location);
+    const bool killed = other.kind == "host" && other.agent == "signal";  // the end of the same failure
+    (own ? alike : killed ? kills : echoes).push_back(other.location);
   }
   std::vector<std::string> words;
   const auto count = [](const std::vector<Location>& all) { return static_cast<std::int64_t>(all.size()); };
@@ -218,6 +219,7 @@ std::vector<std::string> following_words(const Report& report, const ReportIncid
         fmt::format("the same on {} of {}, at {}", of.ranks.size(),
                     plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
                     short_locations(report, alike, most)));
+  if (!kills.empty()) words.push_back("then killed, at " + short_locations(report, kills, most));
   if (!echoes.empty())
     words.push_back(fmt::format("{}, at {}", plural(count(echoes), "further failure", "further failures"),
                                 short_locations(report, echoes, most)));
