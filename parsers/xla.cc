@@ -158,10 +158,16 @@ void gpu(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-void hbm(const Match& m, EventSink& sink) {
+/// A failure of a TPU, whose message begins with the request.
+Oom tpu_failure(const Match& m) {
   Oom oom = xla_failure("xla-tpu");
   oom.traits = {OomTrait::tpu};
   read_request(m[1], oom);
+  return oom;
+}
+
+void hbm(const Match& m, EventSink& sink) {
+  Oom oom = tpu_failure(m);
   oom.limit = read_size(m[2]);
   read_donation(m.cursor, sink);
   static constexpr std::string_view excess = "Exceededhbmcapacityby";
@@ -175,9 +181,7 @@ void hbm(const Match& m, EventSink& sink) {
 
 /// The memory was taken while the program ran. The server of older TPUs prints its account below the message.
 void tpu_runtime(const Match& m, EventSink& sink) {
-  Oom oom = xla_failure("xla-tpu");
-  oom.traits = {OomTrait::tpu};
-  read_request(m[1], oom);
+  Oom oom = tpu_failure(m);
   oom.free = read_size(m[2]);
   if (m.has(3)) oom.capacity = read_size(m[3]);
   if (m.has(4)) oom.allocated = read_size(m[4]);

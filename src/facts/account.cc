@@ -17,7 +17,8 @@ namespace {
 // Judgement constants, each with its reason.
 /// CUDA context, kernels and NCCL of one process take 0.1 to 1.5 GiB, on a GPU with few processors at most a fifth of
 /// its memory; more belongs to another process.
-constexpr i64 assumed_own_other = 3 * GiB / 2, least_assumed_other = GiB / 2, capacity_per_assumed_other = 5;
+constexpr double assumed_own_other = 1.5 * static_cast<double>(GiB),
+                 least_assumed_other = 0.5 * static_cast<double>(GiB), assumed_share = 0.2;
 constexpr double margin_share = 0.05;    ///< of the GPU; free memory to keep, because steps vary by a few per cent
 constexpr double pieces_share = 0.04;    ///< of the GPU; this much is in pieces too small to use
 constexpr i64 unusable_free = 64 * MiB;  ///< the driver never hands out the last tens of MiB
@@ -68,9 +69,9 @@ std::optional<Bytes> find_external(
   // Without the reserved size, the difference may be the process's own cache.
   const auto reserved = find_reserved(oom);
   if (!reserved || oom.sizes_not_available) return std::nullopt;
-  const i64 own_other =
-      std::clamp(oom.capacity->count / capacity_per_assumed_other, least_assumed_other, assumed_own_other);
-  return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{own_other, 0});
+  const double own_other =
+      std::clamp(assumed_share * static_cast<double>(oom.capacity->count), least_assumed_other, assumed_own_other);
+  return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{whole_number(own_other), 0});
 }
 
 /// The number of other processes with nearly equal sizes typical of a context: other ranks of the job that opened a
@@ -371,7 +372,7 @@ void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& h
             [](const OtherProcess& a, const OtherProcess& b) { return a.used.count > b.used.count; });
   // Processes of one size are mostly workers or replicas of one program: none of them is the one to stop.
   constexpr std::size_t several = 3;
-  constexpr double alike = 0.98;
+  constexpr double alike = 0.98;  // of the largest: batches of different jobs differ by more
   const double largest = static_cast<double>(others.front().used.count);
   const auto replicas =
       static_cast<std::size_t>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& p) {

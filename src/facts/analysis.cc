@@ -150,9 +150,8 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
         "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
         "kernel frees it first"},
        {"kernel/shared_memory",
-        "a kernel needs more of the chip's shared memory than the hardware has: smaller blocks or fewer stages help. "
-        "This "
-        "is not the GPU's memory"},
+        "a kernel needs more of the chip's shared memory than the hardware has, which is not the GPU's memory: smaller "
+        "blocks or fewer stages help"},
        {"tensorflow/spared",
         "TensorFlow requested more memory, and goes on without it: \"this is not a failure\", its message says"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};

@@ -205,7 +205,8 @@ std::string as_arguments(std::string text, const std::string& constructor) {
   if (text.starts_with("--")) {
     std::istringstream words(text.substr(0, comment));
     for (std::string option, value; words >> option >> value;) {
-      const bool plain = value == "True" || value == "False" || std::all_of(value.begin(), value.end(), is_digit);
+      const bool plain = value == "True" || value == "False" ||
+                         std::all_of(value.begin(), value.end(), [](char c) { return is_digit(c) || c == '.'; });
       out += (out.empty() ? "" : ", ") + option.substr(std::min(option.find_first_not_of('-'), option.size())) + '=' +
              (plain || value.starts_with('"') ? value : '"' + value + '"');
     }
