@@ -12,10 +12,11 @@
 
 namespace oomdoctor::parsers::smi {
 
-/// Accepts the line as a header if its columns identify a query of nvidia-smi, or amounts with a time or an index.
-bool header(std::string_view line, Layout& layout) {
-  if (!read_column_names(line, layout)) return false;
-  const auto columns = read_columns(layout.columns, {});
+namespace {
+
+/// True if the columns identify a query of nvidia-smi, or amounts with a time or an index.
+bool is_query(std::string_view line, const TableHeader& header, Layout& layout) {
+  const std::vector<TableColumn>& columns = header.columns;
   const auto has = [&](std::initializer_list<ColumnRole> roles) {
     return std::any_of(columns.begin(), columns.end(), [&](const TableColumn& column) {
       return std::find(roles.begin(), roles.end(), column.role) != roles.end();
@@ -40,14 +41,23 @@ bool header(std::string_view line, Layout& layout) {
              : memory && has({ColumnRole::time, ColumnRole::index});
 }
 
+}  // namespace
+
+bool header(std::string_view line, Layout& layout) {
+  const auto found = read_header(line);
+  if (!found) return false;
+  layout = found->layout;
+  return is_query(line, *found, layout);
+}
+
 std::unique_ptr<Rows> rows(const Layout& layout) { return table_rows(layout); }
 
 bool sniff(const FirstLines& first, Layout& layout) {
-  if (find_table_header(first, layout, header)) return true;
-  const auto found = infer_columns(first.lines);
+  if (find_table_header(first, layout, is_query)) return true;
+  const auto found = infer_columns(first.lines());
   layout = {};
   if (!found) {
-    if (!are_numeric_rows(first.lines)) return false;
+    if (!are_numeric_rows(first.lines())) return false;
     layout.note =
         "rows of numbers without a header: it is unknown which column is memory. Export again with the header: "
         "nvidia-smi --query-gpu=timestamp,index,memory.used,memory.total --format=csv -l 1";

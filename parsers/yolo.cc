@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "read/first_lines.h"
 #include "read/line_format.h"
 #include "read/parser.h"
 #include "read/recorded_rows.h"
@@ -88,7 +89,7 @@ bool results_file(const FirstLines& first, Layout& layout) {
   constexpr std::size_t min_rows = 3, min_numbers = 8;  // numbers of one row
   std::optional<double> before;
   std::size_t rows = 0, numbers = 0;
-  for (const std::string& line : first.lines) {
+  for (const std::string& line : first.lines()) {
     const auto row_start = parse_row_start(line, std::min(line.find_first_not_of(' '), line.size()));
     if (!row_start && rows == 0) return false;
     if (row_start && before && row_start->epoch.value != *before + 1) return false;

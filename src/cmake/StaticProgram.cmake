@@ -13,6 +13,11 @@ macro(oomdoctor_static_programs)
   endif()
   # The last option that fits a path wins, and the build's folder usually lies in the other one.
   add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+  # Half a megabyte less than a list with 24 bytes for each pointer.
+  check_linker_flag(CXX -Wl,-z,pack-relative-relocs OOMDOCTOR_HAS_PACKED_RELOCATIONS)
+  if(OOMDOCTOR_HAS_STATIC_PIE AND OOMDOCTOR_HAS_PACKED_RELOCATIONS)
+    add_link_options(-Wl,-z,pack-relative-relocs)
+  endif()
   add_link_options(-Wl,--build-id=none)  # it is a hash of the file before its symbols are left out
 endmacro()
 

@@ -202,7 +202,7 @@ class Planner {
   }
 
   const Anchors& anchors() const { return anchors_; }
-  const Placement& placement(std::size_t i) const { return placed_[i]; }
+  const std::vector<Placement>& placements() const { return placed_; }
   std::size_t fingerprints() const { return fingerprints_.size(); }
 
  private:
@@ -275,18 +275,55 @@ std::string read_texts(const std::filesystem::path& folder) {
 /// The work of a scan of the text. A position that passes several buckets is one candidate.
 PrefilterWork measure(const Planner& planner, const std::string& text) {
   const Anchors& anchors = planner.anchors();
-  std::vector<PlannedAnchor> plan;
-  for (std::size_t i = 0; i < anchors.text.size(); ++i)
-    plan.push_back({anchors.text[i], anchors.fold_case[i], planner.placement(i)});
   PrefilterWork work;
   std::vector<AnchorHit> hits;
-  Prefilter(anchors.text, anchors.fold_case, plan).scan(text, 0, text.size(), hits, &work);
+  Prefilter(anchors.text, anchors.fold_case, {.placements = planner.placements()})
+      .scan(text, 0, text.size(), hits, &work);
   return work;
 }
 
 double cost_of(const PrefilterWork& work) {
   return candidate_cost * static_cast<double>(work.candidates) +
          fingerprint_cost * static_cast<double>(work.fingerprints);
+}
+
+std::string number(std::uint64_t value) { return std::to_string(value) + (value > INT32_MAX ? "u" : ""); }
+
+std::string braced(const std::vector<std::string>& parts) {
+  std::string out = "{";
+  for (const std::string& part : parts) out.append(out.size() > 1 ? ", " : "").append(part);
+  return out + "}";
+}
+
+template <typename Values, typename Write>
+std::string list(const Values& values, Write write) {
+  std::vector<std::string> parts;
+  for (const auto& value : values) parts.push_back(write(value));
+  return braced(parts);
+}
+
+template <typename Values, typename Write>
+void write_array(std::ostream& out, const char* declaration, const Values& values, Write write) {
+  out << "static constexpr " << declaration << "[] = " << list(values, write) << ";\n\n";
+}
+
+void write_tables(std::ostream& out, const PrefilterTables& tables) {
+  const auto masked = [](const MaskedBytes& b) { return braced({number(b.bytes), number(b.counts)}); };
+  write_array(out, "std::uint16_t first_entry", tables.first_entry, number);
+  write_array(out, "AnchorEnds ends", tables.ends, [&](const AnchorEnds& e) {
+    return braced({masked(e.first), masked(e.last), std::to_string(e.first_from), std::to_string(e.last_from)});
+  });
+  write_array(out, "AnchorEntry entries", tables.entries, [](const AnchorEntry& e) {
+    return braced({number(e.anchor), number(e.pieces), number(e.shift), number(e.size)});
+  });
+  write_array(out, "MaskedBytes pieces", tables.pieces, masked);
+  const auto rows = [](const auto& of_bytes) {
+    return list(of_bytes, [](const auto& row) { return list(row, number); });
+  };
+  const FingerprintSet& set = tables.fingerprints;
+  out << "static constexpr PrefilterTables tables{\n"
+      << braced({rows(set.low), rows(set.high), rows(set.byte), "{" + list(set.hashes, number) + "}"})
+      << ", first_entry, ends, entries, pieces, " << tables.longest << ", " << tables.longest_shift << "};\n\n";
 }
 
 void write_plan(const std::string& folder, const std::string& path) {
@@ -306,18 +343,21 @@ void write_plan(const std::string& folder, const std::string& path) {
     other.repair(seed);
     offer(std::move(other));
   }
-  const Planner& plan = *best;
-  const Anchors& anchors = plan.anchors();
+  const Anchors& anchors = best->anchors();
   std::ofstream out(path, std::ios::binary);
   out << "// Written by src/cmake/prefilter_planner.cc: " << anchors.text.size() << " anchors behind "
-      << plan.fingerprints() << " fingerprints, " << 1000 * least.candidates / text.size()
+      << best->fingerprints() << " fingerprints, " << 1000 * least.candidates / text.size()
       << " candidates in\n// a kilobyte of samples/.\n"
-         "#include \"text/prefilter_plan.h\"\n\nnamespace oomdoctor {\n\n"
-         "PrefilterPlan shipped_prefilter_plan() {\n  static constexpr PlannedAnchor plan[] = {\n";
-  for (std::size_t i = 0; i < anchors.text.size(); ++i)
-    out << "      {" << literal(anchors.text[i]) << ", " << (anchors.fold_case[i] ? "true" : "false") << ", {"
-        << plan.placement(i).at << ", " << plan.placement(i).bucket << "}},\n";
-  out << "  };\n  return plan;\n}\n\n}  // namespace oomdoctor\n";
+         "#include \"text/prefilter_plan.h\"\n\nnamespace oomdoctor {\n\n";
+  const Prefilter prefilter(anchors.text, anchors.fold_case, {.placements = best->placements()});
+  write_array(out, "Placement placements", best->placements(), [](const Placement& p) {
+    return braced({std::to_string(p.at), std::to_string(p.bucket)});
+  });
+  write_array(out, "std::uint16_t mentions", anchors.mentions, number);
+  write_tables(out, prefilter.tables());
+  out << "const PrefilterPlan& shipped_prefilter_plan() {\n"
+         "  static constexpr PrefilterPlan plan{placements, &tables, mentions};\n  return plan;\n}\n\n"
+         "}  // namespace oomdoctor\n";
   if (!out.flush()) throw std::runtime_error(path + ": cannot be written");
 }
 

@@ -1,23 +1,26 @@
 // Stores and prints facts. Only names of the vocabulary may be set: a misspelt fact would stay unknown forever.
 #include "facts/facts.h"
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <span>
 
 namespace oomdoctor {
 
 namespace {
 
-const std::map<std::string_view, const FactSpec*>& specs_by_name() {
-  static const std::map<std::string_view, const FactSpec*> table = [] {
-    std::map<std::string_view, const FactSpec*> names;
-    for (const auto& spec : fact_specs()) names.emplace(spec.name, &spec);
-    return names;
+std::span<const FactSpec* const> specs_by_name() {
+  static const std::vector<const FactSpec*> sorted = [] {
+    std::vector<const FactSpec*> specs;
+    specs.reserve(fact_specs().size());
+    for (const auto& spec : fact_specs()) specs.push_back(&spec);
+    std::sort(specs.begin(), specs.end(), [](const FactSpec* a, const FactSpec* b) { return a->name < b->name; });
+    return specs;
   }();
-  return table;
+  return sorted;
 }
 
 std::size_t index_of(const FactSpec& spec) { return static_cast<std::size_t>(&spec - fact_specs().data()); }
@@ -126,8 +129,11 @@ std::optional<std::string> Facts::text(std::string_view name) const {
 }
 
 const FactSpec* find_fact_spec(std::string_view name) {
-  const auto found = specs_by_name().find(name);
-  return found == specs_by_name().end() ? nullptr : found->second;
+  const std::span<const FactSpec* const> specs = specs_by_name();
+  const auto found =
+      std::lower_bound(specs.begin(), specs.end(), name,
+                       [](const FactSpec* spec, std::string_view wanted) { return spec->name < wanted; });
+  return found != specs.end() && (*found)->name == name ? *found : nullptr;
 }
 
 std::string fact_text(const FactSpec& spec, const Value& value) {

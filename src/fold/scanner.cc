@@ -226,13 +226,13 @@ ScanResult SourceScan::conclude() {
 }  // namespace
 
 struct Scanner::Impl {
-  Impl(std::span<const Parser* const> parsers, PrefilterPlan plan) : registry(parsers, plan) {}
+  Impl(std::span<const Parser* const> parsers, const PrefilterPlan& plan) : registry(parsers, plan) {}
 
   FormatRegistry registry;
   ScratchPool scratch_pool;
 };
 
-Scanner::Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan)
+Scanner::Scanner(std::span<const Parser* const> parsers, const PrefilterPlan& plan)
     : impl_(std::make_unique<Impl>(parsers, plan)) {}
 Scanner::~Scanner() = default;
 

@@ -29,7 +29,7 @@ class GrowingScan;
 class Scanner {
  public:
   /// `plan` chooses the prefilter's bytes for the anchors. It affects speed only.
-  explicit Scanner(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
+  explicit Scanner(std::span<const Parser* const> parsers, const PrefilterPlan& plan = {});
   ~Scanner();
 
   /// Reads one source to its end. The result still has to go through ResultMerger (result_merger.h), also a single one.

@@ -156,16 +156,7 @@ class Rows {
   virtual void emit(std::size_t i, std::any& memory, EventSink& sink) = 0;
 };
 
-/// The lines at the front of an input. Most logs have few forms there.
-struct FirstLines {
-  /// `all` outlives it.
-  FirstLines(std::span<const std::string> all);  // NOLINT(google-explicit-constructor): lines are their own first lines
-  FirstLines(const std::vector<std::string>& all)
-      : FirstLines(std::span(all)) {}  // NOLINT(google-explicit-constructor)
-
-  std::span<const std::string> lines;
-  std::vector<std::size_t> forms;  ///< of each line; lines that differ only in their numbers have the same
-};
+class FirstLines;
 
 /// A CSV-like export.
 struct Table {

@@ -372,49 +372,63 @@ bool name_sizes(std::span<const std::string> rows, Layout& layout) {
 }
 
 /// Finds a header whose columns have a time, and sizes with their units in the cells.
-bool find_sized_cells(std::span<const std::string> first_lines, Layout& layout) {
+bool find_sized_cells(const FirstLines& first, Layout& layout) {
   constexpr std::size_t most_headers = 4;  // lines before it: the title of a panel, "sep=,"
-  for (std::size_t i = 0; i + 1 < first_lines.size() && i < most_headers; ++i) {
-    if (!read_column_names(first_lines[i], layout) || layout.separator == ' ') continue;
-    if (!has_position(read_columns(layout.columns, {}))) continue;
-    if (name_sizes(first_lines.subspan(i + 1), layout) && sample_rows(first_lines.subspan(i + 1), layout))
-      return layout.header = first_lines[i], true;
+  const std::span<const std::string> lines = first.lines();
+  for (std::size_t i = 0; i + 1 < lines.size() && i < most_headers; ++i) {
+    const TableHeader* header = first.header(i);
+    if (header == nullptr || header->layout.separator == ' ' || !has_position(header->columns)) continue;
+    layout = header->layout;
+    if (name_sizes(lines.subspan(i + 1), layout) && sample_rows(lines.subspan(i + 1), layout))
+      return layout.header = lines[i], true;
   }
   return false;
 }
 
 }  // namespace
 
-bool read_column_names(std::string_view line, Layout& layout) {
+std::optional<TableHeader> read_header(std::string_view line) {
   const auto separator = find_separator(line);
-  if (!separator) return false;
-  layout = {};
-  layout.separator = *separator;
-  layout.kind = "csv_columns";
+  if (!separator) return std::nullopt;
+  TableHeader header;
+  header.layout.separator = *separator;
+  header.layout.kind = "csv_columns";
   const std::string english = in_english(line);
-  layout.columns = read_names(english.empty() ? line : english, *separator);
-  return !layout.columns.empty();
+  header.layout.columns = read_names(english.empty() ? line : english, *separator);
+  if (header.layout.columns.empty()) return std::nullopt;
+  header.columns = read_columns(header.layout.columns, {});
+  return header;
 }
 
-FirstLines::FirstLines(std::span<const std::string> all) : lines(all) {
+FirstLines::FirstLines(std::span<const std::string> all) : lines_(all), headers_(all.size()) {
   NumberSpans numbers;
   std::vector<LineHash> known;
-  for (const std::string& line : lines) {
+  for (const std::string& line : lines_) {
     const LineHash form = template_hash(numbers.find(line) ? numbers.form() : std::string_view(line));
-    forms.push_back(static_cast<std::size_t>(std::find(known.begin(), known.end(), form) - known.begin()));
-    if (forms.back() == known.size()) known.push_back(form);
+    forms_.push_back(static_cast<std::size_t>(std::find(known.begin(), known.end(), form) - known.begin()));
+    if (forms_.back() == known.size()) known.push_back(form);
   }
 }
 
+const TableHeader* FirstLines::header(std::size_t i) const {
+  auto& header = headers_[i];
+  if (!header) header.emplace(read_header(lines_[i]));
+  return *header ? &**header : nullptr;
+}
+
 // No names lie in the numbers of a line: each form is refused once.
-bool find_table_header(const FirstLines& first, Layout& layout, bool (*header)(std::string_view line, Layout& layout)) {
-  std::vector<bool> refused(first.lines.size());
-  for (std::size_t i = 0; i + 1 < first.lines.size(); ++i) {
-    if (refused[first.forms[i]]) continue;
-    if (!header(first.lines[i], layout))
-      refused[first.forms[i]] = true;
-    else if (sample_rows(first.lines.subspan(i + 1), layout))
-      return layout.header = first.lines[i], true;
+bool find_table_header(const FirstLines& first, Layout& layout,
+                       bool (*accepts)(std::string_view line, const TableHeader& header, Layout& layout)) {
+  const std::span<const std::string> lines = first.lines();
+  std::vector<bool> refused(lines.size());
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
+    if (refused[first.form(i)]) continue;
+    const TableHeader* header = first.header(i);
+    if (header != nullptr) layout = header->layout;
+    if (header == nullptr || !accepts(lines[i], *header, layout))
+      refused[first.form(i)] = true;
+    else if (sample_rows(lines.subspan(i + 1), layout))
+      return layout.header = lines[i], true;
   }
   return false;
 }
@@ -439,8 +453,10 @@ bool may_have_durations_only(const Layout& layout, std::span<const TableColumn> 
 }  // namespace
 
 bool read_table_header(std::string_view line, Layout& layout) {
-  if (!read_column_names(line, layout)) return false;
-  const auto columns = read_columns(layout.columns, {});
+  auto header = read_header(line);
+  if (!header) return false;
+  layout = std::move(header->layout);
+  const std::vector<TableColumn>& columns = header->columns;
   for (const TableColumn& column : columns) {
     const bool known = column.unit > 0 || column.of_driver();
     layout.roles.push_back(static_cast<int>(known ? CellUnit::as_named : CellUnit::unknown));
@@ -449,19 +465,20 @@ bool read_table_header(std::string_view line, Layout& layout) {
 }
 
 /// Finds a header whose only memory has no unit, nor values whose size shows one: the report says why it reads none.
-bool find_unknown_unit(std::span<const std::string> first_lines, Layout& layout) {
-  if (first_lines.size() < 2 || !read_column_names(first_lines[0], layout) || layout.separator == ' ') return false;
-  const auto columns = read_columns(layout.columns, {});
+bool find_unknown_unit(const FirstLines& first, Layout& layout) {
+  const TableHeader* header = first.lines().size() < 2 ? nullptr : first.header(0);
+  if (header == nullptr || header->layout.separator == ' ') return false;
+  const std::vector<TableColumn>& columns = header->columns;
   if (!is_memory_table(columns) || !has_position(columns)) return false;
   const auto memory = std::find_if(columns.begin(), columns.end(), [](const TableColumn& column) {
     return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
   });
   const auto k = static_cast<std::size_t>(memory - columns.begin());
   std::vector<std::string_view> cells;
-  split_table_line(first_lines[1], layout.separator, cells);
+  split_table_line(first.lines()[1], header->layout.separator, cells);
   if (memory == columns.end() || cells.size() != columns.size()) return false;
   if (const std::string_view value = trimmed_cell(cells[k]); value.empty() || !is_digit(value.front())) return false;
-  const std::string name = layout.columns[k];
+  const std::string& name = header->layout.columns[k];
   layout = {};
   layout.note = "column " + name + " has no unit, and the size of its values shows none: oomdoctor does not read it. " +
                 "Write the unit into its name, for example " + name + " (MiB)";
@@ -469,15 +486,14 @@ bool find_unknown_unit(std::span<const std::string> first_lines, Layout& layout)
 }
 
 bool sniff_table(const FirstLines& first, Layout& layout) {
-  if (read_transposed_header(first.lines, layout)) return true;
-  const bool named = find_table_header(first, layout, [](std::string_view line, Layout& read) {
-    if (!read_column_names(line, read)) return false;
-    const auto columns = read_columns(read.columns, {});
+  if (read_transposed_header(first.lines(), layout)) return true;
+  const auto is_memory = [](std::string_view, const TableHeader& header, Layout&) {
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
-    const bool by_sign = read.separator == ',' || read.separator == ';';
-    return is_memory_table(columns) && (by_sign || has_position(columns));
-  });
-  return named || find_sized_cells(first.lines, layout) || find_unknown_unit(first.lines, layout);
+    const bool by_sign = header.layout.separator == ',' || header.layout.separator == ';';
+    return is_memory_table(header.columns) && (by_sign || has_position(header.columns));
+  };
+  return find_table_header(first, layout, is_memory) || find_sized_cells(first, layout) ||
+         find_unknown_unit(first, layout);
 }
 
 }  // namespace oomdoctor

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 
 #include "base/ascii.h"
 #include "read/context.h"
@@ -16,7 +17,7 @@ namespace {
 class ColumnName {
  public:
   explicit ColumnName(std::string_view printed);
-  ColumnName(const ColumnName&) = delete;
+  ColumnName(const ColumnName&) = delete;  // the words are parts of the text in it
 
   std::vector<std::string_view> words;  ///< without units and numbers, in lower case
   std::string_view lowered;             ///< the whole name
@@ -204,10 +205,7 @@ bool is_memory_word(std::string_view word) {
   return one_of(word, {"mem", "memory", "vram", "gmem", "hbm", "ram", "rss", "uss", "pss"});
 }
 
-bool names_memory(const std::string& printed) {
-  const ColumnName name(printed);
-  return std::any_of(name.words.begin(), name.words.end(), is_memory_word);
-}
+bool names_memory(const ColumnName& name) { return std::any_of(name.words.begin(), name.words.end(), is_memory_word); }
 
 /// Words of other quantities, and of counts, beside which "memory" is no amount.
 bool names_other_quantity(std::string_view word) {
@@ -342,12 +340,10 @@ bool names_cpu(const ColumnName& name) {
   return name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
 }
 
-/// True if the last of these names that names a CPU or a GPU names a CPU.
-bool follows_cpu(std::span<const std::string> names) {
-  for (std::size_t i = names.size(); i > 0; --i) {
-    const ColumnName name(names[i - 1]);
-    if (name.names_device() || names_cpu(name)) return names_cpu(name);
-  }
+/// True if the last of the names before this one that names a CPU or a GPU names a CPU.
+bool follows_cpu(const std::deque<ColumnName>& names, std::size_t column) {
+  for (std::size_t i = column; i > 0; --i)
+    if (names[i - 1].names_device() || names_cpu(names[i - 1])) return names_cpu(names[i - 1]);
   return false;
 }
 
@@ -355,12 +351,13 @@ bool follows_cpu(std::span<const std::string> names) {
 
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
   std::vector<TableColumn> columns(names.size());
+  const std::deque<ColumnName> parts(names.begin(), names.end());
   bool steps = false, device = false, cpu = false, query = false;
   bool catalog = false;              // of things for sale, or of jobs that ended: each row is about another one
   bool took = false, size = false;   // what each row took, and the size of its input
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const ColumnName name(names[i]);
+    const ColumnName& name = parts[i];
     columns[i].role = position_role(name, names[i]);
     if (columns[i].role == ColumnRole::elapsed) columns[i].unit = elapsed_unit(name);
     if (columns[i].role == ColumnRole::time) columns[i].unit = unit_of_timestamp(name);
@@ -383,7 +380,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
                                [](const TableColumn& column) { return column.role == ColumnRole::pid; });
   bool by_name = false;  // the name of a process is all that distinguishes it
   for (std::size_t i = 0; i < names.size() && !processes; ++i) {
-    const ColumnName name(names[i]);
+    const ColumnName& name = parts[i];
     if (columns[i].role == ColumnRole::command && name.joined() == "process_name") columns[i].role = ColumnRole::group;
     by_name |= columns[i].role == ColumnRole::group && name.has({"process", "proc"});
   }
@@ -391,7 +388,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   if (by_name && !has_position(columns)) {
     by_name = false;
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (ColumnName(names[i]).has({"process", "proc"})) columns[i].role = ColumnRole::other;
+      if (parts[i].has({"process", "proc"})) columns[i].role = ColumnRole::other;
   }
   processes |= by_name;
   bool named_device = false, used = false;
@@ -401,7 +398,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     // A step beside an index makes it the number of the row.
     if (column.role == ColumnRole::index && steps && names[i] == "index") column.role = ColumnRole::other;
     if (column.role != ColumnRole::other) continue;
-    const ColumnName name(names[i]);
+    const ColumnName& name = parts[i];
     read_amount_name(name, names[i], units.empty() ? CellUnit::as_named : static_cast<CellUnit>(units[i]), steps,
                      device, column);
     if (column.role != ColumnRole::amount && column.role != ColumnRole::total) continue;
@@ -420,12 +417,12 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     return column.role == ColumnRole::amount && column.reading.metric == Metric::host_rss;
   });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
-                    (cpu && !unnamed.empty() && follows_cpu(names.subspan(0, unnamed.front())));
+                    (cpu && !unnamed.empty() && follows_cpu(parts, unnamed.front()));
   for (const std::size_t i : unnamed) {
     Metric& metric = columns[i].reading.metric;
     const bool smi = columns[i].reading.label.empty();
     // "free_mb" alone may be of a disk.
-    if (!host && !device && !smi && metric == Metric::free && !names_memory(names[i])) {
+    if (!host && !device && !smi && metric == Metric::free && !names_memory(parts[i])) {
       columns[i].role = ColumnRole::other;
       continue;
     }

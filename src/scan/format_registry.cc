@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <memory_resource>
 #include <numeric>
-#include <unordered_map>
+#include <stdexcept>
 #include <utility>
 
 #include "base/ascii.h"
+#include "read/first_lines.h"
 #include "read/label.h"
 #include "read/setting_format.h"
+#include "scan/anchors.h"
 #include "scan/line_template.h"
 
 namespace oomdoctor {
@@ -20,7 +21,9 @@ constexpr std::size_t max_gauges = 64;              ///< max step lines glued to
 constexpr std::size_t message_key_bytes = 80;       ///< enough to distinguish two messages that begin on one line
 constexpr std::size_t sniffed_lines = 64;           ///< enough lines of an export to see memory change
 
-bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+bool has_digit(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return is_digit(c); });  // a pointer is not inlined
+}
 
 /// The text in lower case, with a '0' for each run of digits: the same for all texts that differ in their numbers only.
 std::string with_runs_joined(std::string_view text) {
@@ -104,25 +107,25 @@ std::size_t hash_message(const LineMatch& found) {
 
 // A short log is read in less time than this takes, so it allocates little: the anchors stay views, and the targets are
 // sorted into one list.
-FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, PrefilterPlan plan) {
+FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, const PrefilterPlan& plan) {
   std::vector<std::string_view> anchors;
   std::vector<bool> fold;
-  std::vector<std::pair<std::uint32_t, Target>> led_to;  // an anchor and one of its targets
-  anchors.reserve(plan.size());
-  led_to.reserve(2 * plan.size());
-  std::pmr::monotonic_buffer_resource nodes(64 * plan.size() + 4096);
-  using Indices = std::pmr::unordered_map<std::string_view, std::uint32_t>;
-  Indices exact(plan.size(), &nodes), folded(plan.size() / 8, &nodes);  // of the anchors
+  std::vector<std::pair<std::size_t, Target>> led_to;  // an anchor and one of its targets
+  anchors.reserve(plan.placements.size());
+  fold.reserve(plan.placements.size());
+  plain_.reserve(plan.placements.size());
+  led_to.reserve(plan.mentions.size());
   const auto add_anchor = [&](std::string_view anchor, bool fold_case, const Target& target) {
-    const auto next = static_cast<std::uint32_t>(anchors.size());
-    const auto [at, added] = (fold_case ? folded : exact).try_emplace(anchor, next);
-    if (added) {
+    const std::size_t mention = led_to.size(), next = anchors.size();
+    const std::size_t at = mention < plan.mentions.size() ? plan.mentions[mention] : next;
+    if (at > next) throw std::logic_error("the plan of the prefilter is of other formats");
+    if (at == next) {
       anchors.push_back(anchor);
       fold.push_back(fold_case);
       plain_.push_back(!has_digit(anchor));
       if (plain_.back() == 0) numbered_.push_back(with_runs_joined(anchor));
     }
-    led_to.emplace_back(at->second, target);
+    led_to.emplace_back(at, target);
   };
   const auto add_reader = [&](const Parser* parser, std::string_view name) -> CompiledFormat& {
     const std::size_t order = readers_.size();
@@ -140,12 +143,9 @@ FormatRegistry::FormatRegistry(std::span<const Parser* const> parsers, Prefilter
       reader.message = p.reach == Reach::message;
       reader.is_step_only = p.emit == emit_step;
       const bool key = p.setting != nullptr && p.setting->spelling == SettingSpelling::key;
-      const auto add = [&](std::string_view anchor) {
+      for_each_anchor(p, [&](std::string_view anchor) {
         add_anchor(anchor, p.fold_case, Target{&reader, nullptr, p.may_match, key ? anchor.size() : 0});
-      };
-      add(p.anchor);
-      if (!p.second_anchor.empty()) add(p.second_anchor);
-      for (const std::string_view anchor : p.more_anchors) add(anchor);
+      });
     }
     for (const LineFormat& g : parser->gauges) {
       CompiledFormat& reader = add_reader(parser, g.name);

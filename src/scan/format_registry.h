@@ -146,7 +146,7 @@ std::size_t hash_message(const LineMatch& found);
 /// All patterns, gauges and tables of a set of parsers, with their anchors. Immutable after construction.
 class FormatRegistry {
  public:
-  explicit FormatRegistry(std::span<const Parser* const> parsers, PrefilterPlan plan = {});
+  explicit FormatRegistry(std::span<const Parser* const> parsers, const PrefilterPlan& plan = {});
 
   /// Maps the lines that begin in [begin, end). `open` is the table open at `begin`, or null. Lines are numbered from
   /// 1. The result does not depend on the state of `memo`. Returns the number of line ends in the range.

@@ -31,8 +31,13 @@ struct PrefilterWork {
 class Prefilter {
  public:
   /// `fold_case[i]` means that anchor i matches in any letter case. Anchors have four to 65535 bytes, and there are at
-  /// most 65535; otherwise it throws std::logic_error. The constructor itself plans anchors that are not in `plan`.
-  Prefilter(const std::vector<std::string_view>& anchors, const std::vector<bool>& fold_case, PrefilterPlan plan = {});
+  /// most 65535; otherwise it throws std::logic_error. The constructor itself places the anchors behind those of
+  /// `plan`, whose tables outlive it.
+  Prefilter(const std::vector<std::string_view>& anchors, const std::vector<bool>& fold_case,
+            const PrefilterPlan& plan = {});
+  Prefilter(const Prefilter&) = delete;
+
+  const PrefilterTables& tables() const { return *tables_; }
 
   /// Appends all anchors that begin in [begin, end) of `text` to `hits`, by offset, then by index. It may read bytes
   /// after `end`. Adds the work of the scan to `work`.
@@ -40,23 +45,6 @@ class Prefilter {
             PrefilterWork* work = nullptr) const;
 
  private:
-  /// Eight bytes for a comparison. The mask `counts` excludes bits of missing bytes, and the case bit of letters in an
-  /// anchor that matches in any case.
-  struct MaskedBytes {
-    std::uint64_t bytes = 0, counts = 0;
-    bool equal(std::uint64_t other) const { return ((other ^ bytes) & counts) == 0; }
-  };
-  /// The first and the last eight bytes of an anchor; the same bytes twice if it has at most eight.
-  struct Ends {
-    MaskedBytes first, last;
-    std::int32_t first_from = 0, last_from = 0;  ///< their offsets relative to the fingerprint
-  };
-  struct Entry {
-    std::uint32_t anchor = 0;
-    std::uint32_t pieces = 0;  ///< index of the first piece between the ends
-    std::uint16_t shift = 0;   ///< offset of the fingerprint in the anchor
-    std::uint16_t size = 0;
-  };
   /// The requested range. For a position in [inside_begin, inside_end), every anchor with its fingerprint there lies
   /// within the range, and eight bytes are readable after its beginning.
   struct ScanRange {
@@ -68,18 +56,20 @@ class Prefilter {
 
   static MaskedBytes mask_bytes(std::string_view anchor, bool fold_case, std::size_t at);
   void add(std::string_view anchor, bool fold_case, std::uint32_t index, std::size_t shift, std::size_t entry);
-  bool middle_equal(const Entry& entry, const char* anchor) const;
+  void make_tables(const std::vector<std::string_view>& anchors, const std::vector<bool>& fold_case,
+                   const std::vector<Placement>& placed, const Buckets& buckets);
+  bool middle_equal(const AnchorEntry& entry, const char* anchor) const;
   void verify(const ScanRange& span, std::size_t block, const FingerprintPlaces& found,
               std::vector<AnchorHit>& hits) const;
   void verify_at_ends(const ScanRange& span, std::size_t place, std::uint32_t slot, std::vector<AnchorHit>& hits) const;
   void add_hit(const ScanRange& span, AnchorHit hit, std::vector<AnchorHit>& hits) const;
 
-  FingerprintSet fingerprints_;
-  std::vector<std::uint16_t> first_entry_;  ///< by hash: the entries of a slot begin here and end at the next slot's
-  std::vector<Ends> ends_;                  ///< of the entries
-  std::vector<Entry> entries_;
+  const PrefilterTables* tables_;
+  PrefilterTables own_;  ///< views of the members below; empty if the plan has tables
+  std::vector<std::uint16_t> first_entry_;
+  std::vector<AnchorEnds> ends_;
+  std::vector<AnchorEntry> entries_;
   std::vector<MaskedBytes> pieces_;
-  std::size_t longest_ = 0, longest_shift_ = 0;
 };
 
 }  // namespace oomdoctor

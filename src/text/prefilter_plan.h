@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "text/prefilter_kernel.h"
+#include "text/prefilter_tables.h"
 
 namespace oomdoctor {
 
@@ -19,18 +19,16 @@ struct Placement {
   std::uint16_t bucket = 0;
 };
 
-/// An anchor with its placement.
-struct PlannedAnchor {
-  std::string_view anchor;
-  bool fold_case;
-  Placement placement;
+/// The placements of the first anchors of a prefilter, in their order.
+struct PrefilterPlan {
+  std::span<const Placement> placements = {};
+  const PrefilterTables* tables = nullptr;  ///< of exactly these anchors, in these places; null if nobody made them
+  /// The index of each anchor of each format, in the order of the formats: several may have the same anchor.
+  std::span<const std::uint16_t> mentions = {};
 };
 
-/// Fastest if it has the same order as the prefilter's anchors, because no search is then necessary.
-using PrefilterPlan = std::span<const PlannedAnchor>;
-
 /// The plan for the anchors of the shipped parsers; written by the build.
-PrefilterPlan shipped_prefilter_plan();
+const PrefilterPlan& shipped_prefilter_plan();
 
 /// The halves of bytes in one bucket, for each byte of a fingerprint.
 struct BucketHalves {

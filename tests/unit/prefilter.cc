@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <random>
+#include <ranges>
+#include <span>
 #include <stdexcept>
 
 #include "catch.h"
@@ -83,14 +85,11 @@ TEST_CASE("the prefilter agrees with a naive search, on every instruction set", 
       fold.push_back(pick(2) == 1);
     }
     // A plan, good or bad, chooses the bytes of some anchors.
-    std::vector<PlannedAnchor> plan;
-    for (std::size_t a = 0; a < anchors.size(); ++a)
-      if (pick(2) == 1)
-        plan.push_back({anchors[a],
-                        fold[a],
-                        {static_cast<std::uint16_t>(pick(anchors[a].size() - 3)),
-                         static_cast<std::uint16_t>(pick(bucket_count))}});
-    const Prefilter filter({anchors.begin(), anchors.end()}, fold, plan);
+    std::vector<Placement> plan;
+    for (std::size_t a = 0; a < pick(anchors.size() + 1); ++a)
+      plan.push_back(
+          {static_cast<std::uint16_t>(pick(anchors[a].size() - 3)), static_cast<std::uint16_t>(pick(bucket_count))});
+    const Prefilter filter({anchors.begin(), anchors.end()}, fold, {.placements = plan});
     const std::size_t begin = pick(text.size()), end = begin + pick(text.size() - begin + 1);
     const Hits expected = naive(anchors, fold, text, begin, end);
     // Put the text at the end of a separate allocation, so that the address sanitizer detects reads past the end.
@@ -109,9 +108,8 @@ TEST_CASE("the prefilter agrees with a naive search, on every instruction set", 
 }
 
 TEST_CASE("the prefilter follows its plan and chooses the bytes of unplanned anchors itself", "[prefilter]") {
-  const std::vector<PlannedAnchor> plan{{"max_memory", false, {4, 3}}, {"memory", true, {0, 3}}};
-  // The order differs from the plan, and the plan has "memory" in another letter case.
-  const Prefilter filter({"memory", "max_memory", "step"}, {false, false, true}, plan);
+  const std::vector<Placement> plan{{0, 3}, {4, 3}};
+  const Prefilter filter({"memory", "max_memory", "step"}, {false, false, true}, {.placements = plan});
   const std::string text = "max_memory Memory STEP";
   CHECK(scanned(filter, text, 0, text.size()) == Hits{{0, 1}, {4, 0}, {18, 2}});
   PrefilterWork work;
@@ -121,17 +119,31 @@ TEST_CASE("the prefilter follows its plan and chooses the bytes of unplanned anc
   CHECK(work.candidates >= work.fingerprints);
 }
 
+TEST_CASE("the tables of the shipped plan are those of its placements", "[prefilter]") {
+  const Anchors anchors = collect_anchors(all_parsers());
+  const PrefilterPlan& plan = shipped_prefilter_plan();
+  const Prefilter made(anchors.text, anchors.fold_case, {.placements = plan.placements});
+  const PrefilterTables &a = made.tables(), &b = *plan.tables;
+  const auto bytes = [](const auto& list) { return std::as_bytes(std::span(list)); };
+  const auto equal = [&](const auto& x, const auto& y) { return std::ranges::equal(bytes(x), bytes(y)); };
+  CHECK(equal(std::span(&a.fingerprints, 1), std::span(&b.fingerprints, 1)));
+  CHECK(equal(a.first_entry, b.first_entry));
+  CHECK(equal(a.ends, b.ends));
+  CHECK(equal(a.entries, b.entries));
+  CHECK(equal(a.pieces, b.pieces));
+  CHECK(a.longest == b.longest);
+  CHECK(a.longest_shift == b.longest_shift);
+  CHECK(std::ranges::equal(plan.mentions, anchors.mentions));
+}
+
 TEST_CASE("the shipped plan covers every anchor of the shipped parsers and passes few candidates of its own text",
           "[prefilter]") {
   const Anchors anchors = collect_anchors(all_parsers());
-  const PrefilterPlan plan = shipped_prefilter_plan();
-  REQUIRE(plan.size() == anchors.text.size());
+  const PrefilterPlan& plan = shipped_prefilter_plan();
+  REQUIRE(plan.placements.size() == anchors.text.size());
   std::string text;
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    CHECK(plan[i].anchor == anchors.text[i]);
-    CHECK(plan[i].fold_case == anchors.fold_case[i]);
-    (text += anchors.text[i]) += "\nepoch 3: 17 of 200 batches, 0.31 s each, 2 workers wait for the next shard\n";
-  }
+  for (const std::string_view anchor : anchors.text)
+    (text += anchor) += "\nepoch 3: 17 of 200 batches, 0.31 s each, 2 workers wait for the next shard\n";
   const auto work_of = [&](const Prefilter& filter) {
     PrefilterWork work;
     std::vector<AnchorHit> hits;

@@ -124,10 +124,11 @@ TEST_CASE("the memory of a thing with a price is a property", "[table]") {
 
 TEST_CASE("a header needs rows below it", "[table]") {
   Layout layout;
-  CHECK(sniff_table(Names{"a banner", "step;gpu_mem", "10;5120", "20;5120"}, layout));
+  const auto sniffed = [&](const Names& lines) { return sniff_table(FirstLines(lines), layout); };
+  CHECK(sniffed({"a banner", "step;gpu_mem", "10;5120", "20;5120"}));
   CHECK(layout.separator == ';');
-  CHECK_FALSE(sniff_table(Names{"step;gpu_mem", "started", "10 percent done"}, layout));
-  CHECK(sniff_table(Names{"step;gpu_mem", "10;0.51", "20;0.52"}, layout));  // a share, or GB: only a note
+  CHECK_FALSE(sniffed({"step;gpu_mem", "started", "10 percent done"}));
+  CHECK(sniffed({"step;gpu_mem", "10;0.51", "20;0.52"}));  // a share, or GB: only a note
   CHECK(layout.columns.empty());
   CHECK(layout.note.starts_with("column gpu_mem has no unit"));
 }

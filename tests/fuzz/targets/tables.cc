@@ -28,7 +28,7 @@ void run(std::string_view text) {
   const std::vector<std::string> lines = lines_of(text);
   if (const auto columns = infer_columns(lines)) demand(columns->used && *columns->used < columns->count);
   Layout layout;
-  if (!sniff_table(lines, layout)) return;
+  if (!sniff_table(FirstLines(lines), layout)) return;
   demand(!layout.columns.empty());
   if (layout.transposed) {
     TransposedReader reader(layout);
