@@ -65,6 +65,10 @@ void machine_memory(const Match& m, EventSink& sink) {
   sink.setting("machine_memory", std::to_string(leading_integer(m[1]) * 4) + " KiB");
 }
 
+void amdgpu_memory(const Match& m, EventSink& sink) {
+  sink.setting(m[2] == "GTT" ? "gtt_memory" : "vram_memory", std::string(m[1]) + " MiB");
+}
+
 /// "45 of 51" shards.
 void shards(const Match& m, EventSink& sink) {
   sink.setting("shards_loaded", m[1]);

@@ -99,7 +99,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"run.steep", text, "few values, each far above the one before; one more such rise fills the device"},
       {"run.scarce", truth, "no failure, but tensors came within 5% of the device"},
       {"run.caught", count, "failures that the program caught and survived"},
-      {"run.loses_work", truth, "it caught so many of them that the run learns less than it should"},
+      {"run.loses_work", truth, "the run learns less than it should: it caught many of them, or did without a result"},
       {"run.survived", truth, "the program caught the failure and continued"},
       {"run.ranks", count, "ranks of the job, as far as the log shows"},
       {"run.ranks_failed", count, "how many ranks report the failure"},
@@ -338,6 +338,9 @@ const std::vector<FactSpec>& fact_specs() {
       // The machine and the job of the failure.
       {"settings.job_memory", bytes, "host RAM that the job requested"},
       {"settings.machine_memory", bytes, "host RAM of the machine"},
+      {"settings.vram_memory", bytes,
+       "GPU memory that the kernel's driver knows; of an APU, what the firmware sets aside"},
+      {"settings.gtt_memory", bytes, "host RAM that the kernel's driver lets the GPU use"},
       {"settings.kernel_kills", count, "processes that the kernel killed for memory on the machine during the run"},
       {"settings.largest_process", bytes, "host RAM of the run's largest process at its last sample"},
       {"settings.all_processes", bytes, "host RAM of all processes of the run at its last sample"},

@@ -544,12 +544,13 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
 }
 
 /// Whether so many failures were caught that the run learns less than it should. Fewer are the rare batch that is too
-/// large, or a program that looks for the batch size.
-bool loses_work(i64 caught, const Facts& facts) {
+/// large, or a program that looks for the batch size. A program that says what failed did without its result.
+bool loses_work(i64 caught, const ScanResult& scan, const Incident& incident, const Facts& facts) {
   constexpr i64 many = 10, few = 3;
   constexpr double share = 0.05;  // of the steps
   const auto steps = facts.number("run.steps");
-  return caught >= many || (caught >= few && steps && static_cast<double>(caught) >= share * *steps);
+  return caught >= many || (caught >= few && steps && static_cast<double>(caught) >= share * *steps) ||
+         find_purpose(scan, incident, "handled/non_fatal") != nullptr;
 }
 
 /// The number of ranks of the job, as far as the log shows it.
@@ -736,7 +737,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   facts.set("run.caught", Value{Number{static_cast<double>(caught), 0}}, here);
   // After its garbage collection, CUDA.jl serves the same request: nothing is lost.
   const bool served = incident.oom.has(OomTrait::answered);
-  facts.set("run.loses_work", Value{incident.handled && !served && loses_work(caught, facts)}, here);
+  facts.set("run.loses_work", Value{incident.handled && !served && loses_work(caught, scan, incident, facts)}, here);
   facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
   if (const auto all = count_ranks(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);

@@ -111,8 +111,10 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
   Frame arrow;
   std::string code;
   int gap = 0;
-  bool no_grad = false;  // in the lines of the frame whose head comes next
-  std::string below;     // the line below in a box, which wraps a long place
+  bool marked_above = false;  // TorchScript marks the statement among its neighbours, in the line below it
+  bool statement = false;     // `code` is that statement
+  bool no_grad = false;       // in the lines of the frame whose head comes next
+  std::string below;          // the line below in a box, which wraps a long place
   cursor.backward(max_lines, [&](const Line& line) {
     const std::optional<std::string> boxed = unboxed(line.body());
     const std::string_view s = boxed ? std::string_view(*boxed) : trimmed(line.body());
@@ -130,6 +132,7 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
       found.push_back(std::move(*frame));
       arrow = {};
       code.clear();
+      marked_above = statement = false;
       gap = 0;
       return found.size() < max_frames;
     }
@@ -137,7 +140,12 @@ std::vector<Frame> frames_above(const Cursor& cursor) {
     Frame marked;
     if (arrow_line(s, marked)) arrow = marked;
     no_grad |= s.find(".no_grad()") != s.npos || s.find(".inference_mode()") != s.npos;
-    if (!s.empty() && !is_marker(s)) code = std::string(s.substr(0, 200));
+    const bool marks = s.starts_with('~') && s.ends_with("<--- HERE");
+    if (!s.empty() && !is_marker(s) && !marks && !statement) {
+      code = std::string(s.substr(0, 200));
+      statement = marked_above;
+    }
+    marked_above = marks;
     return boxed || ++gap <= max_gap;
   });
   std::reverse(found.begin(), found.end());

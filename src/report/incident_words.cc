@@ -214,11 +214,18 @@ std::vector<std::string> following_words(const Report& report, const ReportIncid
   }
   std::vector<std::string> words;
   const auto count = [](const std::vector<Location>& all) { return static_cast<std::int64_t>(all.size()); };
-  if (!alike.empty())
-    words.push_back(
-        fmt::format("the same on {} of {}, at {}", of.ranks.size(),
-                    plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"),
-                    short_locations(report, alike, most)));
+  if (!alike.empty()) {
+    // Ranks count from 0. If some have no line in the log, how many there are is unknown.
+    const auto shows_all = [&](const ReportRank& rank) { return rank.rank < static_cast<int>(report.ranks.size()); };
+    const bool all = std::all_of(report.ranks.begin(), report.ranks.end(), shows_all);
+    words.push_back(fmt::format(
+        "the same on {}, at {}",
+        all ? fmt::format(
+                  "{} of {}", of.ranks.size(),
+                  plural(static_cast<std::int64_t>(std::max(report.ranks.size(), of.ranks.size())), "rank", "ranks"))
+            : plural(static_cast<std::int64_t>(of.ranks.size()) - 1, "other rank", "other ranks"),
+        short_locations(report, alike, most)));
+  }
   if (!kills.empty()) words.push_back("then killed, at " + short_locations(report, kills, most));
   if (!echoes.empty())
     words.push_back(fmt::format("{}, at {}", plural(count(echoes), "further failure", "further failures"),

@@ -139,7 +139,7 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
   if (of.rank && of.metric != "memory") what += fmt::format(" of rank {}", *of.rank);
   const double whole = of.unit == "%" ? 100 : static_cast<double>(*of.trend.capacity_bytes);
   const std::string when = time >= first_dated_time ? time_text(time)
-                           : of.x_unit == "second"  ? step_text(x) + " s after the first value"
+                           : of.x_unit == "second"  ? (x > 0 ? step_text(x) + " s after the first value" : "")
                            : of.x_unit != "value"   ? of.x_unit + " " + step_text(x)
                                                     : "";
   const std::string size = of.unit == "%" ? value_text(of, whole) : bytes_text(*of.trend.capacity_bytes);
