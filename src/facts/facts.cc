@@ -1,27 +1,41 @@
 // Stores and prints facts. Only names of the vocabulary may be set: a misspelt fact would stay unknown forever.
 #include "facts/facts.h"
 
-#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <span>
 
 namespace oomdoctor {
 
 namespace {
 
-std::span<const FactSpec* const> specs_by_name() {
-  static const std::vector<const FactSpec*> sorted = [] {
-    std::vector<const FactSpec*> specs;
-    specs.reserve(fact_specs().size());
-    for (const auto& spec : fact_specs()) specs.push_back(&spec);
-    std::sort(specs.begin(), specs.end(), [](const FactSpec* a, const FactSpec* b) { return a->name < b->name; });
-    return specs;
-  }();
-  return sorted;
-}
+/// The specs by the hash of their name, with open addressing: a diagnosis looks up some hundred names.
+class SpecsByName {
+ public:
+  SpecsByName() {
+    assert(2 * specs_.size() <= slots_.size());
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      std::size_t at = slot_of(specs_[i].name);
+      while (slots_[at] != 0) at = (at + 1) % slots_.size();
+      slots_[at] = static_cast<std::uint16_t>(i + 1);
+    }
+  }
+
+  const FactSpec* find(std::string_view name) const {
+    for (std::size_t at = slot_of(name); slots_[at] != 0; at = (at + 1) % slots_.size())
+      if (const FactSpec& spec = specs_[slots_[at] - 1u]; spec.name == name) return &spec;
+    return nullptr;
+  }
+
+ private:
+  std::size_t slot_of(std::string_view name) const { return std::hash<std::string_view>{}(name) % slots_.size(); }
+
+  std::span<const FactSpec> specs_ = fact_specs();
+  std::array<std::uint16_t, 1024> slots_{};  ///< 0, or 1 + the index of the spec
+};
 
 std::size_t index_of(const FactSpec& spec) { return static_cast<std::size_t>(&spec - fact_specs().data()); }
 
@@ -129,11 +143,8 @@ std::optional<std::string> Facts::text(std::string_view name) const {
 }
 
 const FactSpec* find_fact_spec(std::string_view name) {
-  const std::span<const FactSpec* const> specs = specs_by_name();
-  const auto found =
-      std::lower_bound(specs.begin(), specs.end(), name,
-                       [](const FactSpec* spec, std::string_view wanted) { return spec->name < wanted; });
-  return found != specs.end() && (*found)->name == name ? *found : nullptr;
+  static const SpecsByName specs;
+  return specs.find(name);
 }
 
 std::string fact_text(const FactSpec& spec, const Value& value) {
