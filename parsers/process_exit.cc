@@ -164,6 +164,10 @@ void exit_code(const Match& m, EventSink& sink) {
   emit_signal(m, code < 0 ? -code : code - signal_base, sink);
 }
 
+void failed(const Match& m, EventSink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.exit({static_cast<int>(leading_integer(m[1])), std::nullopt});
+}
+
 /// Seconds of "86400" or "24:00:00".
 double read_duration(std::string_view text) {
   double seconds = 0;
@@ -272,7 +276,9 @@ void pbs_status(const Match& m, EventSink& sink) {
 
 /// may_match: "code" is common in other texts, but a death has its number right after the word. The regex reads which.
 bool is_numbered(std::string_view block, std::size_t at) {
-  std::string_view after = block.substr(at + std::string_view("code").size());
+  std::string_view after = block.substr(at);
+  for (const std::string_view word : {"code", "exit status"})
+    if (after.starts_with(word)) after.remove_prefix(word.size());
   for (const char c : {':', ' ', '('})
     if (after.starts_with(c)) after.remove_prefix(1);
   if (after.starts_with('-')) after.remove_prefix(1);

@@ -207,6 +207,20 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
                    *scan.last_progress, true});
 }
 
+/// Notes an exit code of a failed program, if nothing else shows why it ended.
+void emit_exit_code(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
+  const std::optional<Ending>& ending = runs.last().ending;
+  if (!ending || ending->kind != "exit" || ending->decides || runs.last().outcome != Outcome::no_oom ||
+      scan.remark_counts.contains("run/completed"))
+    return;
+  constexpr std::size_t most = 120;  // bytes
+  const std::string_view line = trimmed(ending->at.excerpt);
+  notes.push_back({Severity::warning,
+                   fmt::format("the program failed: \"{}\"; the log does not show why",
+                               line.size() > most ? std::string(line.substr(line.size() - most)) : std::string(line)),
+                   ending->at, true});
+}
+
 /// Notes a table of memory that contains no values, if nothing else shows memory.
 void emit_no_values(const ScanResult& scan, std::vector<Note>& notes) {
   if (!scan.series.empty()) return;
@@ -294,6 +308,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_room(scan, out.notes);
     emit_lookalikes(scan, out.notes);
     emit_preemption(scan, out.notes);
+    emit_exit_code(scan, out.runs, out.notes);
     emit_last_step(scan, out.runs, out.notes);
   }
   emit_free_memory(scan, out.notes);

@@ -192,6 +192,22 @@ bool speaks_of_failure(std::string_view body) {
                      [&](std::string_view word) { return lowered.find(word) != lowered.npos; });
 }
 
+/// True for the last line of a traceback, "torch.OutOfMemoryError: …". Later lines belong to another one.
+bool ends_traceback(std::string_view body) {
+  const std::size_t colon = body.find(": ");
+  if (colon == body.npos) return false;
+  const std::string_view name = body.substr(0, colon);
+  const bool word = std::all_of(name.begin(), name.end(), is_dotted_name_char);
+  return word && (name.ends_with("Error") || name.ends_with("Exception"));
+}
+
+/// True for the last line of a traceback that is about no failure of memory, nor of the GPU behind it.
+bool names_other_exception(std::string_view body) {
+  static constexpr std::array<std::string_view, 6> related{"emory", "CUDA", "HIP", "RuntimeError", "XLA", "alloc"};
+  return ends_traceback(body) &&
+         std::none_of(related.begin(), related.end(), [&](auto word) { return body.find(word) != body.npos; });
+}
+
 /// Walks down from the message. A traceback below must start within four lines, and no work between.
 std::vector<Frame> frames_below(const Cursor& cursor) {
   std::vector<Frame> found;
@@ -210,6 +226,7 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
       found.push_back(std::move(*frame));
       gap = 0;
     } else if (!body.starts_with(' ') && !body.starts_with('\t')) {
+      if (names_other_exception(s)) found.clear();
       return false;  // the exception itself
     } else if (!found.empty() && found.back().code.empty() && !is_marker(s)) {
       found.back().code = std::string(s.substr(0, 200));
@@ -217,15 +234,6 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
     return found.size() < max_frames && ++gap <= max_gap;
   });
   return found;
-}
-
-/// True for the last line of a traceback, "torch.OutOfMemoryError: …". Later lines belong to another one.
-bool ends_traceback(std::string_view body) {
-  const std::size_t colon = body.find(": ");
-  if (colon == body.npos) return false;
-  const std::string_view name = body.substr(0, colon);
-  const bool word = std::all_of(name.begin(), name.end(), is_dotted_name_char);
-  return word && (name.ends_with("Error") || name.ends_with("Exception"));
 }
 
 /// The processes of a job fail at the same place and write over each other's output. So frames after the message,
