@@ -4,6 +4,8 @@
 // memory too; other_gpu reads those forms. "cannot allocate memory in static TLS block" is a problem of the dynamic
 // loader, not of memory.
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -22,6 +24,20 @@ Oom allocation_failure(std::string_view format, std::string_view framework = "")
 void emit(const Match& m, EventSink& sink, Oom oom) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.oom(std::move(oom));
+}
+
+/// The size in "runtime.largeAlloc(0x2c0e4000, …)", which Go's stack shows for a block of more than 32 KiB.
+std::optional<Bytes> find_large_allocation(const Cursor& cursor) {
+  constexpr int stack_lines = 24;
+  const auto line = find_after(cursor, stack_lines, "largeAlloc(0x");
+  if (!line) return std::nullopt;
+  const std::string_view text = line->text;
+  const std::size_t at = text.find("largeAlloc(0x") + std::string_view("largeAlloc(0x").size();
+  std::uint64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + text.size(), bytes, 16);
+  constexpr std::uint64_t most = std::uint64_t{1} << 47;  // the address space
+  if (error != std::errc() || bytes == 0 || bytes > most) return std::nullopt;
+  return Bytes{static_cast<i64>(bytes), 0};
 }
 
 /// Go's stack of the goroutine that ran: "net/http.(*conn).serve(0xc0001a2000)", with "/src/server.go:1995 +0x612" on
@@ -87,6 +103,7 @@ void go(const Match& m, EventSink& sink) {
   if (!m.has(1) && find_before(m.cursor, 2, "-byte block")) return;
   Oom oom = allocation_failure("go");
   if (m.has(1)) oom.request = Bytes{leading_integer(m[1]), 0};
+  if (!m.has(1)) oom.request = find_large_allocation(m.cursor);
   oom.frames = read_go_stack(m.cursor);
   // The tag of syslog, "dockerd[412]: ", names the program.
   const std::string_view tag = m.before();

@@ -186,9 +186,9 @@ i64 refused_bytes(std::string_view text) {
   return 0;
 }
 
-/// The event after a run of refusals: nothing, a failure of the pool, a message that the pool recovered, or further
-/// work.
-enum class Next { nothing, failure, recovered, work };
+/// The event after a run of refusals: nothing, a failure of the pool, a message that the pool recovered or frees what
+/// it does not use, or further work.
+enum class Next { nothing, failure, recovered, collected, work };
 Next find_next(const Cursor& cursor) {
   Next next = Next::nothing;
   cursor.forward(64, [&](const Line& line) {
@@ -200,9 +200,13 @@ Next find_next(const Cursor& cursor) {
     const bool ends = text.find("Traceback (most") != text.npos || text.find("rror") != text.npos ||
                       text.find("Aborted") != text.npos || text.find("terminate called") != text.npos ||
                       text.find("Killed") != text.npos;
-    const bool recovered =
-        text.find("Garbage collection: deallocate") != text.npos || text.find("this is not a failure") != text.npos;
-    next = failure ? Next::failure : recovered ? Next::recovered : ends ? Next::nothing : Next::work;
+    const bool collected = text.find("Garbage collection: deallocate") != text.npos;
+    const bool recovered = text.find("this is not a failure") != text.npos;
+    next = failure     ? Next::failure
+           : collected ? Next::collected
+           : recovered ? Next::recovered
+           : ends      ? Next::nothing
+                       : Next::work;
     return false;
   });
   return next;
@@ -217,7 +221,8 @@ void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
   });
   if (!first) return;
   const Next next = find_next(m.cursor);
-  if (next == Next::failure || next == Next::recovered) return;
+  if (next == Next::collected) sink.remark("tensorflow/collected");
+  if (next == Next::failure || next == Next::recovered || next == Next::collected) return;
   // Growth is refused at info level. A refusal at level "E" or without a level is a real failure.
   oom.caught = next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos;
   if (bytes > 0) oom.request = Bytes{bytes, 0};

@@ -4,10 +4,11 @@
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(web ${PROJECT_SOURCE_DIR}/src/web)
-  # The program of the page is the library, and the part of the command line that turns names of files into logs.
+  # The program of the page is the library, and the parts of the command line that turn names of files into logs and read
+  # the lines beside cited ones.
   add_executable(oomdoctor_engine
     src/web/engine.cc src/cli/archive_logs.cc src/cli/ci_system.cc src/cli/console.cc src/cli/file_kinds.cc src/cli/input_scope.cc
-    src/cli/inputs.cc src/cli/log_folder.cc src/cli/suggestion.cc)
+    src/cli/inputs.cc src/cli/log_folder.cc src/cli/neighbours.cc src/cli/suggestion.cc)
   target_link_libraries(oomdoctor_engine PRIVATE oomdoctor_diagnose oomdoctor_fmt)
   oomdoctor_warnings(oomdoctor_engine)
   # One file with the WebAssembly in it, compiled before the worker's part of the page starts. WORKERFS reads the user's

@@ -145,7 +145,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct RemarkedLookalike {
     std::string_view remark, words;
   };
-  static constexpr std::array<RemarkedLookalike, 4> remarked{
+  static constexpr std::array<RemarkedLookalike, 5> remarked{
       {{"limit/touched",
         "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
         "kernel frees it first"},
@@ -154,6 +154,9 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
         "blocks or fewer stages help"},
        {"tensorflow/spared",
         "TensorFlow requested more memory, and goes on without it: \"this is not a failure\", its message says"},
+       {"tensorflow/collected",
+        "the driver refused to give TensorFlow's pool more memory; TensorFlow then freed what it did not use, and the "
+        "log shows no failure of memory after that"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked) {
     const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& event) {

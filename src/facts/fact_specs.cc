@@ -128,6 +128,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.optimizer_setup", truth, "an optimizer that copies the weights was being set up: no step had run"},
       {"trace.foreach", truth, "a multi-tensor (foreach) optimizer kernel requested the memory"},
       {"trace.load", truth, "making, loading or moving weights requested the memory"},
+      {"trace.returned_arguments", text, "the positions of the arguments that the failed call returns anew: 0, 1"},
       {"trace.in_tiles", truth, "a frame of the traceback works on a picture in tiles"},
       {"trace.decodes_latents", truth,
        "a frame of the traceback makes an image of its latent form, or the reverse (VAE)"},

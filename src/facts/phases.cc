@@ -543,6 +543,31 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
   return first && was_resumed(scan) && starts_late(scan, incident) ? "resumed_step" : "";
 }
 
+/// The positions of the arguments that a call returns anew: "0, 1" of "w, state, loss = step(w, state, x)"; "" of other
+/// code.
+std::string find_returned_arguments(std::string_view code) {
+  const std::size_t equals = code.find(" = "), open = code.find('(', equals);
+  if (equals == code.npos || open == code.npos) return "";
+  const auto names_in = [](std::string_view list) {
+    std::vector<std::string_view> names;
+    while (!list.empty()) {
+      const std::size_t end = std::min(list.find(','), list.size());
+      names.push_back(trimmed(list.substr(0, end)));
+      list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return names;
+  };
+  const std::string_view callee = trimmed(code.substr(equals + 3, open - equals - 3));
+  if (callee.empty() || !std::all_of(callee.begin(), callee.end(), is_dotted_name_char)) return "";
+  const auto results = names_in(code.substr(0, equals));
+  const auto arguments = names_in(code.substr(open + 1, code.find_first_of("()", open + 1) - open - 1));
+  std::string positions;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!arguments[i].empty() && std::find(results.begin(), results.end(), arguments[i]) != results.end())
+      positions.append(positions.empty() ? "" : ", ").append(std::to_string(i));
+  return positions;
+}
+
 /// Whether so many failures were caught that the run learns less than it should. Fewer are the rare batch that is too
 /// large, or a program that looks for the batch size. A program that says what failed did without its result.
 bool loses_work(i64 caught, const ScanResult& scan, const Incident& incident, const Facts& facts) {
@@ -692,6 +717,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
                     std::none_of(frames.begin(), frames.end(), takes_gradients)},
               here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
+    if (const std::string returned = user != nullptr ? find_returned_arguments(user->code) : ""; !returned.empty())
+      facts.set("trace.returned_arguments", Value{returned}, here);
     if (user != nullptr) facts.set("trace.frame", Value{user->file + ":" + std::to_string(user->line)}, here);
   }
 

@@ -64,6 +64,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"device/busy", "the device is held exclusively or unavailable: no shortage of memory"},
     {"kernel/shared_memory", "a kernel wants more on-chip memory than the chip has: no shortage of device memory"},
     {"tensorflow/spared", "TensorFlow could do without the memory that it requested"},
+    {"tensorflow/collected", "TensorFlow got no more memory, and freed what it did not use"},
     {"container/not_killed", "the container engine reports that it killed nothing for lack of memory"},
     {"limit/touched", "memory reached the job's limit at some point, and nothing was killed for it"},
     {"limit/quota", "a service refused a request for its quota or its size: no shortage of memory"},

@@ -103,13 +103,15 @@ std::string plain_title(const ReportIncident& of) {
   return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
 }
 
-/// The numbers of a host memory failure; "" if the log prints none, or a request.
+/// The numbers of a host memory failure; "" if the log prints none, or a request by nobody in particular.
 std::string host_numbers(const Oom& oom) {
   const std::string victim =
       oom.process ? text(*oom.process) + (oom.process_name.empty() ? " in use" : " in " + oom.process_name) : "";
   const bool of_whole = oom.process && oom.process_name.empty();
+  const bool names_caller = oom.agent == Agent::cpu_allocator && !oom.process_name.empty();
+  if (oom.request && names_caller) return fmt::format("{} requested by {}", text(*oom.request), oom.process_name);
   if (oom.request) return "";
-  if (oom.agent == Agent::cpu_allocator && !oom.process_name.empty()) return "process " + oom.process_name;
+  if (names_caller) return "process " + oom.process_name;
   // sacct samples at intervals, so the last value may be old.
   const bool sampled = of_whole && oom.has(OomTrait::sampled);
   if (sampled && oom.limit && oom.process->count < oom.limit->count / 2)

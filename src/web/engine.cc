@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cli/inputs.h"
+#include "cli/neighbours.h"
 #include "oomdoctor/diagnose.h"
 #include "oomdoctor/version.h"
 #include "redact/redact.h"
@@ -31,6 +32,7 @@ class Case {
       options.jobs = 1;  // a page has one thread
       const auto inputs = cli::resolve_inputs(words_, options, {});
       report_ = diagnose(inputs, options);
+      cli::add_neighbours(*report_);
       return "";
     } catch (const Error& error) {
       return error.what() + (error.help().empty() ? "" : "\n" + error.help());
