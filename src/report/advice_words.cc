@@ -274,13 +274,20 @@ std::string growing_series_words(const Report& report) {
 }
 
 std::string performed_checks_words(const Report& report) {
-  std::string looked = "OOM messages, kills, a full /dev/shm";
+  // A table of values has no messages.
+  const bool tables = std::all_of(report.inputs.begin(), report.inputs.end(),
+                                  [](const ReportInput& input) { return input.kind != "log"; });
+  const auto series = static_cast<std::int64_t>(report.series.size()) + report.more_series;
+  std::string looked = tables && series > 0
+                           ? fmt::format("the level of {}", plural(series, "memory series", "memory series"))
+                           : "OOM messages, kills, a full /dev/shm";
   const auto followed = static_cast<std::int64_t>(
       std::count_if(report.series.begin(), report.series.end(),
                     [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));
   if (followed == 0) return looked;
   const std::int64_t all = followed + report.more_series;
   const std::string part = report.more_series > 0 ? count_text(followed) + " of " : "";
+  if (tables && all == series) return looked + (all == 1 ? " and its growth" : " and their growth");
   return looked + fmt::format(", growth in {}{}", part, plural(all, "memory series", "memory series"));
 }
 
