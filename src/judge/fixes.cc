@@ -399,7 +399,7 @@ void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
 std::string reason_against(const FixRule& rule, FixStatus status, const Facts& facts) {
   for (const HeldBackReason& reason : rule.held_back)
     if (reason.condition.truth(facts) == Truth::yes) return reason.because.fill_sentences(facts);
-  return status == FixStatus::in_force ? "the log shows that it is in force already" : "";
+  return status == FixStatus::in_force ? "The log shows that it is in force already." : "";
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ std::string last_end_words(const Report& report) {
 
 std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure) {
   if (failure != nullptr) return numbers_with_place(*failure);
-  return end ? "ended with " + end_with_place(*end) : "no end in the log";
+  return end ? "ended with " + end_with_place(*end) : "no failure; the log does not show its end";
 }
 
 }  // namespace oomdoctor
