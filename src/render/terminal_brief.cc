@@ -61,6 +61,12 @@ void add_code(Page& page, const ReportFrame& frame) {
   page.text(page.paint.dim(fmt::format("{:>5} | ", number)), page.paint.bold(plain_line(code_words(frame))));
 }
 
+/// ", 6.80 GiB allowed", if the account is of the whole GPU, of which the allocator may use less; else "".
+std::string limit_beside_account(const ReportIncident& of) {
+  const bool less = of.kind == "device" && of.account && of.limit_bytes && *of.limit_bytes < of.account->capacity_bytes;
+  return less ? fmt::format(", {} allowed", bytes_text(*of.limit_bytes)) : "";
+}
+
 /// The request, and its location in the user's code. Without both, the cited line.
 void add_request(Page& page, const ReportIncident& of) {
   std::vector<std::string> parts;
@@ -72,7 +78,7 @@ void add_request(Page& page, const ReportIncident& of) {
   } else if (!of.account && !of.numbers.empty())
     parts.push_back(plain_line(of.numbers));
   else if (of.requested_bytes)
-    parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested");
+    parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested" + limit_beside_account(of));
   // Code of a library is the place where nothing of the user's own is in the traceback.
   const auto& place = of.frame ? of.frame : of.ask_frame;
   if (place) parts.push_back(frame_text(page, *place));
