@@ -6,10 +6,10 @@
 // kills for memory, so such a death is certain, and so is that there was none. A bare SIGKILL is as uncertain as
 // everywhere else.
 #include <array>
-#include <charconv>
 #include <string>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 #include "read/context.h"
 #include "read/line_format.h"
 #include "read/parser.h"
@@ -37,10 +37,8 @@ void set_bytes(EventSink& sink, std::string_view name, std::string_view count) {
 
 /// A whole number of bytes; nullopt for an empty cell.
 std::optional<double> bytes_in(std::string_view cell) {
-  i64 value = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-  if (error != std::errc{} || end != cell.data() + cell.size() || value < 0) return std::nullopt;
-  return static_cast<double>(value);
+  const auto value = parse_whole<i64>(cell);
+  return value && *value >= 0 ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
 
 void emit_reading(EventSink& sink, Metric metric, std::string_view label, std::optional<double> value,

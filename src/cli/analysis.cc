@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/parse_whole.h"
 #include "cli/inputs.h"
 #include "judge/rule_pack.h"
 
@@ -24,11 +23,10 @@ i64 read_capacity(const std::string& text) {
 
 std::size_t read_jobs(const std::string& text) {
   constexpr int max_jobs = 1024;
-  int jobs = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
-  if (error != std::errc{} || end != text.data() + text.size() || jobs < 1 || jobs > max_jobs)
+  const auto jobs = parse_whole<int>(text);
+  if (!jobs || *jobs < 1 || *jobs > max_jobs)
     throw Error(fmt::format("invalid --jobs '{}'", text), "", fmt::format("give a number from 1 to {}", max_jobs));
-  return static_cast<std::size_t>(jobs);
+  return static_cast<std::size_t>(*jobs);
 }
 
 /// Checks the id before any log is read, so that a typing error fails at once and not after a long analysis.

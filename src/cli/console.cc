@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "base/ascii.h"
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/parse_whole.h"
 #include "cli/ci_system.h"
 #include "redact/redact.h"
 #include "report/escape.h"
@@ -27,23 +27,16 @@ constexpr int default_width = 100, narrowest = 40, widest = 400;
 /// Longer lines are hard to read, however wide the window is. --width may set up to `widest`.
 constexpr int widest_default = 120;
 
-std::optional<int> parse_number(const std::string& text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 /// Takes the first of: --width, COLUMNS, the terminal's width, the default.
 int choose_width(const Arguments& arguments) {
   if (const auto asked = arguments.value("width")) {
-    const auto width = parse_number(*asked);
+    const auto width = parse_whole<int>(*asked);
     if (!width || *width < narrowest || *width > widest)
       throw Error(fmt::format("invalid --width '{}'", *asked), "",
                   fmt::format("give a number from {} to {}", narrowest, widest));
     return *width;
   }
-  auto width = parse_number(environment("COLUMNS"));
+  auto width = parse_whole<int>(environment("COLUMNS"));
   if (!width || *width <= 0) {
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;

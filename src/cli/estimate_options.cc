@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/error.h"
+#include "base/parse_whole.h"
 #include "base/small_file.h"
 #include "cli/estimate_limits.h"
 #include "cli/estimate_words.h"
@@ -96,10 +97,8 @@ std::optional<double> read_count(std::string text) {
       factor = std::pow(1000.0, static_cast<double>(power) + 1);
       text.pop_back();
     }
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value * factor;
+  const auto value = parse_whole<double>(text);
+  return value ? std::optional(*value * factor) : std::nullopt;
 }
 
 /// The whole number of an option, from 1 to `max_value`; nullopt without the option. Throws Error for other values.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -114,10 +114,8 @@ class TrainerOptions {
 
   /// "auto", "gpu", "${BATCH}": known only when the run starts.
   static std::optional<std::int64_t> read_number(std::string_view text) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole && number > 0 && number < 1'000'000 ? std::optional(number) : std::nullopt;
+    const auto number = parse_whole<std::int64_t>(text);
+    return number && *number > 0 && *number < 1'000'000 ? number : std::nullopt;
   }
   void set_number(std::string_view option, const std::string& text) {
     if (read_number(text))

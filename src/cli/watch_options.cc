@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/parse_whole.h"
 
 namespace oomdoctor::cli {
 namespace {
@@ -48,11 +49,9 @@ double read_share(std::string_view option, const std::string& text) {
 }
 
 pid_t read_pid(const std::string& text) {
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
-  if (error != std::errc{} || end != text.data() + text.size() || pid <= 0)
-    throw Error(fmt::format("invalid --pid '{}'", text), "", "give the number of a process");
-  return pid;
+  const auto pid = parse_whole<pid_t>(text);
+  if (!pid || *pid <= 0) throw Error(fmt::format("invalid --pid '{}'", text), "", "give the number of a process");
+  return *pid;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "compare/setting_effects.h"
+#include "base/parse_whole.h"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -50,10 +50,7 @@ std::optional<double> parse_number(std::string_view text) {
   std::string digits;
   for (const char c : text)
     if (c != ',' && c != '_') digits += c;
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return parse_whole<double>(digits);
 }
 
 std::optional<bool> parse_bool(std::string_view text) {

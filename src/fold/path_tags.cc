@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 
 namespace oomdoctor {
 namespace {
@@ -38,10 +38,7 @@ std::vector<NameToken> tokenize(std::string_view component) {
 }
 
 std::optional<int> parse_number(std::string_view digits) {
-  int value = 0;
-  if (digits.size() > max_digits) return std::nullopt;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  return error == std::errc{} && end == digits.data() + digits.size() ? std::optional(value) : std::nullopt;
+  return digits.size() > max_digits ? std::nullopt : parse_whole<int>(digits);
 }
 
 /// The number after a word in a path component. Two different numbers count as none.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <string>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 #include "read/line_format.h"
 
 namespace oomdoctor {
@@ -28,10 +28,8 @@ std::string_view next_word(std::string_view text, std::size_t& at) {
 }
 
 std::optional<int> parse_integer(std::string_view text) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+  const auto value = parse_whole<int>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 /// Reads the date after the weekday: "Oct 29 19:00:23 2024", "29 Oct 19:00:23 CET 2024", "Oct 29 07:00:23 PM CET

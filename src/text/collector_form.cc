@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 #include "text/lines.h"
 
 namespace oomdoctor {
@@ -66,9 +67,8 @@ std::optional<int> rank_of_label(std::string_view label) {
     if (!label.starts_with(open) || label.size() < open.size() + close.size() || !label.ends_with(close)) continue;
     const std::string_view digits = label.substr(open.size(), label.size() - open.size() - close.size());
     const std::size_t first = open.empty() ? std::min(digits.find_first_not_of(' '), digits.size()) : 0;
-    int rank = 0;
-    const auto [end, error] = std::from_chars(digits.data() + first, digits.data() + digits.size(), rank);
-    if (error == std::errc() && end == digits.data() + digits.size() && rank >= 0) return rank;
+    const auto rank = parse_whole<int>(digits.substr(first));
+    if (rank && *rank >= 0) return rank;
   }
   return std::nullopt;
 }
@@ -219,11 +219,8 @@ class JsonFields : public nlohmann::json_sax<nlohmann::json> {
 /// Seconds of a date of ISO 8601, or of a number since 1970, which may be a text.
 std::optional<double> json_time(const JsonField& field) {
   if (const auto time = field.is_text ? read_collector_time(field.value) : std::nullopt) return time->seconds;
-  double number = 0;
-  const char* last = field.value.data() + field.value.size();
-  const auto [end, error] = std::from_chars(field.value.data(), last, number);
-  if (error != std::errc() || end != last || !(number >= 0) || number > 1e18) return std::nullopt;
-  return unix_seconds(number);
+  const auto number = parse_whole<double>(field.value);
+  return number && *number >= 0 && *number <= 1e18 ? std::optional(unix_seconds(*number)) : std::nullopt;
 }
 
 std::optional<CollectedLine> read_json_line(std::string_view line, std::string& room) {

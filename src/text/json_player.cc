@@ -1,10 +1,10 @@
 #include "text/json_player.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 
 namespace oomdoctor {
 namespace {
@@ -15,10 +15,8 @@ constexpr std::size_t max_text = 512, max_labels = 1900, max_depth = 64;
 
 /// Milliseconds since 1970, from seconds.
 std::string milliseconds(const std::string& seconds) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
-  if (error != std::errc{} || end != seconds.data() + seconds.size() || !(std::abs(value) < 1e12)) return "";
-  return std::to_string(std::llround(value * 1000));
+  const auto value = parse_whole<double>(seconds);
+  return value && std::abs(*value) < 1e12 ? std::to_string(std::llround(*value * 1000)) : "";
 }
 
 }  // namespace
