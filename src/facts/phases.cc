@@ -78,6 +78,8 @@ constexpr auto functions = std::to_array<PhaseWord>({
     {"generation", "vae_decode"},
     {"generation", "decode"},
     {"generation", "generate_samples"},
+    {"generation", "prompt_step"},
+    {"generation", "prefill"},
 });
 
 /// Moments of an inference engine's start or wake-up, which are no training phases.
@@ -207,7 +209,19 @@ bool constructs_model(const Frame& f) {
   const std::string file = lower(f.file);
   return contains(file, "model") || contains(file, "trainer") || contains(file, "modules/");
 }
+/// FSDP flattens and shards the parameters of a model, before any step.
+bool flattens_model(const Frame& f) {
+  const auto name = std::string_view(f.function).substr(f.function.rfind('.') + 1);
+  const bool fsdp = contains(f.file, "distributed/fsdp/") || contains(f.file, "distributed/_composable/fsdp");
+  return f.library && fsdp && (name == "__init__" || name.starts_with("_init_") || name.starts_with("flatten_tensors"));
+}
+/// DDP makes buckets for the gradients of a model, before any step.
+bool makes_buckets(const Frame& f) {
+  return f.library && f.file.ends_with("nn/parallel/distributed.py") &&
+         (f.function == "__init__" || f.function == "_ddp_init_helper");
+}
 bool loads_model(const Frame& f) {
+  if (flattens_model(f) || makes_buckets(f)) return true;
   if (!f.library && moves_model(f.code)) return true;
   if (contains(f.code, "model.cuda(")) return true;
   // The traceback may be cut after the call.
@@ -664,6 +678,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
     if (for_optimizer == nullptr) facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
+    facts.set("trace.flattens", Value{std::any_of(frames.begin(), frames.end(), flattens_model)}, here);
     facts.set("trace.optimizer_setup", Value{std::any_of(frames.begin(), frames.end(), builds_optimizer)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",
