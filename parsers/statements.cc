@@ -32,6 +32,11 @@ bool is_over_limit(const Statement& statement) {
          statement.used->count >= statement.limit->count;
 }
 
+/// True if a program compared its need with a limit of its own, without a request to the system.
+bool is_above_own_limit(const Statement& statement) {
+  return !statement.killed && statement.asked && statement.limit && statement.asked->count > statement.limit->count;
+}
+
 /// Guesses who refused the memory or killed the process, from the words of the line.
 Agent guess_agent(const Statement& statement, OomKind kind, std::string_view line) {
   if (kind == OomKind::pool) return Agent::serving;
@@ -80,6 +85,10 @@ void emit(const Match& m, EventSink& sink) {
   if (statement.killed && names_reason(line)) oom.message_format = "oomkilled";
   if (kind == OomKind::host && is_over_limit(statement)) oom.message_format = "general-limit";
   oom.traits = {OomTrait::prose};
+  if (kind == OomKind::host && is_above_own_limit(statement)) {
+    oom.message_format = "program-limit";
+    oom.traits.push_back(OomTrait::heap);
+  }
   if (of_gpu_call) {
     oom.message_format = "driver-host-code";
     oom.traits.push_back(OomTrait::either_memory);
