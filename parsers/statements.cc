@@ -62,6 +62,7 @@ bool is_code_of_gpu_call(std::string_view line) {
 
 void emit(const Match& m, EventSink& sink) {
   const std::string_view line = m.cursor.line().text;
+  if (line.find('\0') != line.npos) return;  // the strings of a program's file
   const Statement statement = read_statement(m.cursor);
   if (statement.voice == Voice::other) return;
   // This line is the start of a traceback in a notebook. Its end contains more.
