@@ -230,6 +230,17 @@ bool loads_model(const Frame& f) {
   });
 }
 
+/// Reads the weights of a model: nothing that a layer or a step calls.
+bool reads_weights(const Frame& f) {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"from_pretrained", "_load_pretrained_model", "_load_state_dict_into_meta_model",
+                                       "load_checkpoint_in_model", "load_pretrained_model", "load_pipeline"});
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return f.function == name || f.function.ends_with("." + std::string(name)) ||
+           find_call(f.code, name) != f.code.npos;
+  });
+}
+
 /// Makes the context of a device or the communicators of a job, which precedes any model.
 bool sets_up(const Frame& f) {
   static constexpr auto names = std::to_array<std::string_view>(
@@ -496,6 +507,8 @@ bool precedes_model(const ScanResult& scan, const Incident& incident, const std:
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
   if (frames.empty()) return "";
+  // A program that only evaluates loads its model in a function that is called so.
+  if (std::any_of(frames.begin(), frames.end(), reads_weights) && !is_past_load(scan, incident, frames)) return "load";
   for (const PhaseWord& w : functions)
     for (const Frame& f : frames)
       if (f.function == w.word || f.function.ends_with("." + std::string(w.word))) {
