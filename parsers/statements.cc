@@ -2,6 +2,7 @@
 //
 // The lexicon decides whether the program reports its own failure, which memory it means and what the sizes are. If the
 // line leaves the kind of memory open, the surrounding lines decide.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -58,11 +59,19 @@ bool is_code_of_gpu_call(std::string_view line) {
   return false;
 }
 
+/// True for a refused mlock. It keeps pages from being swapped, and programs warn and go on without it.
+bool locks_pages(std::string_view line) {
+  constexpr std::array<std::string_view, 6> words{"mlock",       "MemLock",         "ocking page",
+                                                  "lock memory", "lock JVM Memory", "lock the memory"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return line.find(word) != line.npos; });
+}
+
 }  // namespace
 
 void emit(const Match& m, EventSink& sink) {
   const std::string_view line = m.cursor.line().text;
   if (line.find('\0') != line.npos) return;  // the strings of a program's file
+  if (locks_pages(line)) return;
   const Statement statement = read_statement(m.cursor);
   if (statement.voice == Voice::other) return;
   // This line is the start of a traceback in a notebook. Its end contains more.
