@@ -384,7 +384,7 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
 bool works_without_model(std::string_view framework) {
   static constexpr auto names =
       std::to_array<std::string_view>({"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender",
-                                       "optix", "miner", "physx", "relion"});
+                                       "optix", "miner", "physx", "relion", "cryosparc", "gromacs", "kokkos"});
   return std::find(names.begin(), names.end(), framework) != names.end();
 }
 
@@ -398,7 +398,8 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
-  if (incident != nullptr && works_without_model(incident->oom.framework))
+  const bool program_does = program != nullptr && works_without_model(lower(program->name));
+  if (incident != nullptr && (program_does || works_without_model(incident->oom.framework)))
     facts.set("framework.without_model", Value{true}, {incident->evidence});
   if (is_old_tensorflow(incident)) facts.set("framework.old_tensorflow", Value{true}, {incident->evidence});
   if (runs_in_notebook(incident)) facts.set("framework.notebook", Value{true}, {incident->evidence});
