@@ -118,6 +118,18 @@ void go(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// Reads the limit from the start of the output: "* Target maximum memory (GB)       4".
+void quantum_package(const Match& m, EventSink& sink) {
+  Oom oom = allocation_failure("program-limit", "quantum-package");
+  oom.traits = {OomTrait::heap};
+  const std::string_view size = m[1];
+  oom.request = read_bytes(size.substr(0, size.find('G')), "GiB");
+  static constexpr std::string_view label = "Target maximum memory (GB)";
+  if (const auto line = find_before(m.cursor, 200, label); line && line->text.find(label) != line->text.npos)
+    oom.limit = read_bytes(trimmed(line->text.substr(line->text.find(label) + label.size())), "GiB");
+  sink.oom(std::move(oom));
+}
+
 /// "not enough memory" is the wording of the build for Windows.
 void torch(const Match& m, EventSink& sink) {
   if (m[1] == "notenoughmemory") sink.setting("system", "Windows");

@@ -21,6 +21,7 @@ void out_of_resources(const Match& m, EventSink& sink) {
   oom.kind = OomKind::masked;
   oom.agent = Agent::library;
   oom.message_format = m[1];
+  if (m.text.find("[GPU] ") != m.text.npos) oom.framework = "openvino";
   sink.oom(std::move(oom));
 }
 

@@ -96,6 +96,16 @@ void warp(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// RELION's pool has most of the GPU. Where its rest holds the request, only its pieces are too small: no free memory.
+void emit_relion(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("relion", Agent::library);
+  read_request(std::string(m[1]) + " bytes", oom);
+  oom.largest_free = read_size(std::string(m[2]) + " bytes");
+  const auto rest = read_size(std::string(m[3]) + " bytes");
+  if (rest && oom.request && rest->count < oom.request->count) oom.free = rest;
+  sink.oom(std::move(oom));
+}
+
 void emit_faiss(const Match& m, EventSink& sink) {
   Oom oom = device_oom("faiss", Agent::library);
   read_request(m.has(1) ? m[1] : m[2], oom);

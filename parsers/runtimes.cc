@@ -37,6 +37,20 @@ void ascend_start(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The trace below names the device if the runtime could not open it.
+void ascend_code(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body()) ||
+      is_near(m.cursor, 30, 6,
+              {"Tried to allocate", "Malloc device memory failed", "aclrtMalloc failed", "Call rtMalloc fail"}))
+    return;
+  static constexpr std::string_view label = "open device ";
+  if (const auto line = find_after(m.cursor, 16, label); line && line->text.find(label) != line->text.npos) {
+    const std::string_view device = line->text.substr(line->text.find(label) + label.size());
+    if (!device.empty() && is_digit(device.front())) sink.at({.device = static_cast<int>(leading_integer(device))});
+  }
+  sink.oom(device_oom("ascend"));
+}
+
 /// The runtime requests pages of one size after another. Only the first request is reported; the others retry the same
 /// allocation.
 void ascend_malloc(const Match& m, EventSink& sink) {

@@ -81,15 +81,26 @@ void executor(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 60, 0, {"Tried to allocate"})) return;
   Oom oom = pool_failure("tensorrt-llm", "trtllm-executor");
   oom.kind = OomKind::device;
-  m.cursor.forward(6, [&](const Line& line) {
+  m.cursor.forward(14, [&](const Line& line) {
     const auto after = [&](std::string_view label) -> std::optional<std::string_view> {
       const std::size_t at = line.text.find(label);
       return at == line.text.npos ? std::nullopt : std::optional(trimmed(line.text.substr(at + label.size())));
     };
+    if (line.text.find("Executor creation failed") != line.text.npos) return false;  // another rank's
+    // "Model: 78.81 / 42.06": what was free before and after the component, the first of all.
+    if (const auto model = after("Model: "); model && model->find(" / ") != model->npos) {
+      const auto before = parse_gib(model->substr(0, model->find(" / ")));
+      const auto behind = parse_gib(model->substr(model->find(" / ") + 3));
+      if (before && behind && before->count > behind->count)
+        sink.setting("weights_memory", bytes_text(before->count - behind->count));
+      if (before && oom.free && before->count > oom.free->count) oom.process = *before - *oom.free;
+      sink.claim_through(line.number);
+      return false;
+    }
     if (const auto total = after("Total GPU memory (GiB):")) oom.capacity = parse_gib(*total);
     const auto left = after("before component creation attempt (GiB):");
     if (left) oom.free = parse_gib(*left), sink.claim_through(line.number);
-    return !left;
+    return true;
   });
   sink.oom(std::move(oom));
 }

@@ -2,6 +2,7 @@
 //
 // The lexicon decides whether the program reports its own failure, which memory it means and what the sizes are. If the
 // line leaves the kind of memory open, the surrounding lines decide.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -32,6 +33,11 @@ bool is_over_limit(const Statement& statement) {
          statement.used->count >= statement.limit->count;
 }
 
+/// True if a program compared its need with a limit of its own, without a request to the system.
+bool is_above_own_limit(const Statement& statement) {
+  return !statement.killed && statement.asked && statement.limit && statement.asked->count > statement.limit->count;
+}
+
 /// Guesses who refused the memory or killed the process, from the words of the line.
 Agent guess_agent(const Statement& statement, OomKind kind, std::string_view line) {
   if (kind == OomKind::pool) return Agent::serving;
@@ -53,10 +59,19 @@ bool is_code_of_gpu_call(std::string_view line) {
   return false;
 }
 
+/// True for a refused mlock. It keeps pages from being swapped, and programs warn and go on without it.
+bool locks_pages(std::string_view line) {
+  constexpr std::array<std::string_view, 6> words{"mlock",       "MemLock",         "ocking page",
+                                                  "lock memory", "lock JVM Memory", "lock the memory"};
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return line.find(word) != line.npos; });
+}
+
 }  // namespace
 
 void emit(const Match& m, EventSink& sink) {
   const std::string_view line = m.cursor.line().text;
+  if (line.find('\0') != line.npos) return;  // the strings of a program's file
+  if (locks_pages(line)) return;
   const Statement statement = read_statement(m.cursor);
   if (statement.voice == Voice::other) return;
   // This line is the start of a traceback in a notebook. Its end contains more.
@@ -80,6 +95,10 @@ void emit(const Match& m, EventSink& sink) {
   if (statement.killed && names_reason(line)) oom.message_format = "oomkilled";
   if (kind == OomKind::host && is_over_limit(statement)) oom.message_format = "general-limit";
   oom.traits = {OomTrait::prose};
+  if (kind == OomKind::host && is_above_own_limit(statement)) {
+    oom.message_format = "program-limit";
+    oom.traits.push_back(OomTrait::heap);
+  }
   if (of_gpu_call) {
     oom.message_format = "driver-host-code";
     oom.traits.push_back(OomTrait::either_memory);

@@ -145,8 +145,12 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct RemarkedLookalike {
     std::string_view remark, words;
   };
-  static constexpr std::array<RemarkedLookalike, 5> remarked{
-      {{"limit/touched",
+  static constexpr std::array<RemarkedLookalike, 6> remarked{
+      {{"end/bus_error",
+        "a task died of a bus error, and the log does not say why: a full /dev/shm gives one, and so does a mapped "
+        "file "
+        "that became shorter"},
+       {"limit/touched",
         "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
         "kernel frees it first"},
        {"kernel/shared_memory",

@@ -193,8 +193,9 @@ void resolve_frameworks(const ScanResult& scan, const Incident* incident, Facts&
 /// Libraries without training steps, in addition to the engines. A smaller batch or gradient accumulation does not
 /// apply to them.
 constexpr auto without_steps = std::to_array<std::string_view>(
-    {"ggml", "metal", "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime", "xgboost", "lightgbm", "catboost",
-     "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "openacc", "matlab"});
+    {"ggml",    "metal",    "ctranslate2", "tensorrt", "triton", "openvino", "onnxruntime",
+     "xgboost", "lightgbm", "catboost",    "rapids",   "faiss",  "cupy",     "numba",
+     "blender", "optix",    "miner",       "openacc",  "matlab", "relion"});
 
 /// The frames of the failure, plus the script that the launcher runs.
 std::vector<Frame> named_places(const ScanResult& scan, const Incident& incident) {
@@ -233,6 +234,13 @@ bool only_uses_model(const ScanResult& scan, const Incident& incident) {
     called_by_user = !f.library;
     return counts && names_work(f, using_words);
   });
+}
+
+/// True if a task that a server runs is a training: Celery and web servers start them, too.
+bool trains_for_request(const ScanResult& scan, const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  return names_training(scan, incident) &&
+         std::none_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, using_words); });
 }
 
 /// True for settings that only a training has.
@@ -296,11 +304,13 @@ bool shows_no_learning(const ScanResult& scan, const Incident* incident, const F
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
   const bool silent = by == nullptr && shows_no_learning(scan, incident, facts);
   const bool steps = scan.first_step && !silent && (by == nullptr || !has_own_steps(*by));
-  const bool uses = facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
-                    facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
-                    (incident != nullptr && (only_uses_model(scan, *incident) || answers_requests(scan, *incident))) ||
-                    (incident != nullptr && std::find(without_steps.begin(), without_steps.end(),
-                                                      incident->oom.framework) != without_steps.end());
+  const bool uses =
+      facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
+      facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
+      (incident != nullptr && (only_uses_model(scan, *incident) ||
+                               (answers_requests(scan, *incident) && !trains_for_request(scan, *incident)))) ||
+      (incident != nullptr &&
+       std::find(without_steps.begin(), without_steps.end(), incident->oom.framework) != without_steps.end());
   facts.set("run.exports_only", Value{has_exports_only(scan, incident)});
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
     facts.set("run.trains", Value{false});  // the engine was preparing itself, which is no training step
@@ -372,8 +382,9 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
 }  // namespace
 
 bool works_without_model(std::string_view framework) {
-  static constexpr auto names = std::to_array<std::string_view>(
-      {"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "physx"});
+  static constexpr auto names =
+      std::to_array<std::string_view>({"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender",
+                                       "optix", "miner", "physx", "relion", "cryosparc", "gromacs", "kokkos"});
   return std::find(names.begin(), names.end(), framework) != names.end();
 }
 
@@ -387,7 +398,8 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
-  if (incident != nullptr && works_without_model(incident->oom.framework))
+  const bool program_does = program != nullptr && works_without_model(lower(program->name));
+  if (incident != nullptr && (program_does || works_without_model(incident->oom.framework)))
     facts.set("framework.without_model", Value{true}, {incident->evidence});
   if (is_old_tensorflow(incident)) facts.set("framework.old_tensorflow", Value{true}, {incident->evidence});
   if (runs_in_notebook(incident)) facts.set("framework.notebook", Value{true}, {incident->evidence});

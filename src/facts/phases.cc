@@ -78,6 +78,8 @@ constexpr auto functions = std::to_array<PhaseWord>({
     {"generation", "vae_decode"},
     {"generation", "decode"},
     {"generation", "generate_samples"},
+    {"generation", "prompt_step"},
+    {"generation", "prefill"},
 });
 
 /// Moments of an inference engine's start or wake-up, which are no training phases.
@@ -207,12 +209,35 @@ bool constructs_model(const Frame& f) {
   const std::string file = lower(f.file);
   return contains(file, "model") || contains(file, "trainer") || contains(file, "modules/");
 }
+/// FSDP flattens and shards the parameters of a model, before any step.
+bool flattens_model(const Frame& f) {
+  const auto name = std::string_view(f.function).substr(f.function.rfind('.') + 1);
+  const bool fsdp = contains(f.file, "distributed/fsdp/") || contains(f.file, "distributed/_composable/fsdp");
+  return f.library && fsdp && (name == "__init__" || name.starts_with("_init_") || name.starts_with("flatten_tensors"));
+}
+/// DDP makes buckets for the gradients of a model, before any step.
+bool makes_buckets(const Frame& f) {
+  return f.library && f.file.ends_with("nn/parallel/distributed.py") &&
+         (f.function == "__init__" || f.function == "_ddp_init_helper");
+}
 bool loads_model(const Frame& f) {
+  if (flattens_model(f) || makes_buckets(f)) return true;
   if (!f.library && moves_model(f.code)) return true;
   if (contains(f.code, "model.cuda(")) return true;
   // The traceback may be cut after the call.
   return std::any_of(load_functions.begin(), load_functions.end(), [&](std::string_view function) {
     return f.function == function || find_call(f.code, function) != f.code.npos;
+  });
+}
+
+/// Reads the weights of a model: nothing that a layer or a step calls.
+bool reads_weights(const Frame& f) {
+  static constexpr auto names =
+      std::to_array<std::string_view>({"from_pretrained", "_load_pretrained_model", "_load_state_dict_into_meta_model",
+                                       "load_checkpoint_in_model", "load_pretrained_model", "load_pipeline"});
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return f.function == name || f.function.ends_with("." + std::string(name)) ||
+           find_call(f.code, name) != f.code.npos;
   });
 }
 
@@ -482,6 +507,8 @@ bool precedes_model(const ScanResult& scan, const Incident& incident, const std:
 std::string find_phase_in_frames(const ScanResult& scan, const Incident& incident) {
   const auto& frames = find_frames(scan, incident);
   if (frames.empty()) return "";
+  // A program that only evaluates loads its model in a function that is called so.
+  if (std::any_of(frames.begin(), frames.end(), reads_weights) && !is_past_load(scan, incident, frames)) return "load";
   for (const PhaseWord& w : functions)
     for (const Frame& f : frames)
       if (f.function == w.word || f.function.ends_with("." + std::string(w.word))) {
@@ -690,6 +717,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
     if (for_optimizer == nullptr) facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
+    facts.set("trace.flattens", Value{std::any_of(frames.begin(), frames.end(), flattens_model)}, here);
     facts.set("trace.optimizer_setup", Value{std::any_of(frames.begin(), frames.end(), builds_optimizer)}, here);
     facts.set("trace.foreach", Value{mentions({"_foreach_", "_multi_tensor_"})}, here);
     facts.set("trace.load",

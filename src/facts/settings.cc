@@ -121,7 +121,7 @@ std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent
   }
   if (oom.framework == "metal" || oom.framework == "mlx") return "apple";
   if (oom.framework == "ascend") return "huawei";
-  if (oom.framework == "level-zero") return "intel";
+  if (oom.framework == "level-zero" || oom.framework == "openvino") return "intel";
   if (oom.framework == "habana" || oom.framework == "neuron") return oom.framework;
   return oom.has(OomTrait::tpu) ? "google" : device_vendor(scan);
 }
@@ -256,7 +256,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
   if (incident != nullptr) {
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;
-    if (device) {
+    if (device || incident->oom.framework == "openvino") {
       const std::string_view vendor = device_vendor(scan, *incident);
       if (!vendor.empty()) facts.set("platform.vendor", Value{std::string(vendor)}, here);
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);

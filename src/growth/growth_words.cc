@@ -50,7 +50,8 @@ double seen_at(const FittedSeries& fitted, double x) {
 
 std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
-  const double from = fit.law == Law::late ? fit.origin + fit.theta[0] * fit.width : fitted.first();
+  const bool later = fit.law == Law::late || fit.law == Law::bend;  // the rate is that behind the knot
+  const double from = later ? fit.origin + fit.theta[0] * fit.width : fitted.first();
   std::string text = fmt::format("{} by {} per {} since {}", fitted.samples.counts_down ? "shrinks" : "grows",
                                  size(trend.slope.value), x_unit(fitted), place_text(fitted, from));
   if (trend.shape == Shape::accelerating)

@@ -50,6 +50,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},
+    {"end/bus_error", "a process died of a bus error: a page that it used could not be provided"},
     {"end/signal", "a signal asked the program to stop; its number"},
     {"end/exit_code", "an exit code contains the signal that ended a process, and it was not SIGKILL; its number"},
     {"end/agent_lost", "the machine or agent that ran the job was shut down or lost"},

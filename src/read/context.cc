@@ -64,6 +64,10 @@ bool is_program_text(std::string_view body) {
   if (name > 0 && (text.substr(name).starts_with(" = \"") || text.substr(name).starts_with(" = '") ||
                    text.substr(name).starts_with(" = re.")))
     return true;
+  // msg="$name is gone": an assignment in a shell.
+  if (name > 0 && text.substr(name).starts_with("=\"") && text.ends_with('"') &&
+      (text.find("${") != text.npos || text.find("[$") != text.npos || text.find(" $") != text.npos))
+    return true;
   if (text.starts_with("from ") && text.find(" import ") != text.npos) return true;
   for (const auto opening : openings) {
     if (!text.starts_with(opening)) continue;

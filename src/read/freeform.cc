@@ -138,6 +138,7 @@ class FreeformReader {
   bool is_rest_of_bar() const;
   void read_progress();
   bool is_parameter() const;
+  bool is_stage();
   bool counts_work_done(std::size_t n) const;
   bool is_before_step_word(std::size_t n) const;
   std::optional<std::size_t> find_step_in_epoch(std::size_t n) const;
@@ -360,6 +361,26 @@ bool FreeformReader::is_parameter() const {
   return n >= 4 && tokens_[0].is('#') && is_word(1) && tokens_[n - 2].is(':') && is_number(n - 1);
 }
 
+/// "=== Step 3: Running the evaluation ===", "Step 5/12 : RUN make": a stage of a script, not a step of a training. A
+/// training prints what it does in a step too, but its steps are not so few.
+bool FreeformReader::is_stage() {
+  constexpr double most_stages = 20;
+  std::size_t n = 0;
+  while (n < tokens_.size() && !is_number(n)) ++n;
+  if (n == 0 || n == tokens_.size() || tokens_[n - 1].name != "step" || tokens_[n - 1].text == "step") return false;
+  std::size_t title = n + 1;
+  if (is(title, '/') && is_number(title + 1)) title += 2;
+  const std::size_t marks = title;
+  while (is(title, ']') || is(title, ':') || is(title, '.') || is(title, '-')) ++title;
+  if (title == marks || !is_word(title) || !is_upper(tokens_[title].text[0])) return false;
+  const bool command = one_of(tokens_[title].text, {"RUN", "COPY", "FROM", "ENV", "WORKDIR", "CMD", "ADD", "ARG"});
+  if (!command && !tokens_[title].name.ends_with("ing")) return false;
+  for (std::size_t later = title; later < tokens_.size() && !command; ++later)
+    if (is_number(later)) return false;
+  digits_matter_ = true;
+  return command || tokens_[n].number.value <= most_stages;
+}
+
 /// "after 50 iterations": the number is before its word.
 bool FreeformReader::counts_work_done(std::size_t n) const {
   return is_word(n - 1) && tokens_[n - 1].name == "after" && is_word(n + 1) && is_integer(n) &&
@@ -378,7 +399,7 @@ bool FreeformReader::is_before_step_word(std::size_t n) const {
 /// Finds step, iteration, batch and epoch by their words. The most reliable name wins (see step_rank()).
 void FreeformReader::read_progress() {
   // The summary of wandb repeats, after the end, the last logged values.
-  if (out_.step || out_.other_work || is_parameter() || line_.find("wandb: ") != line_.npos) return;
+  if (out_.step || out_.other_work || is_parameter() || line_.find("wandb: ") != line_.npos || is_stage()) return;
   int best = 0;
   if (out_.epoch) out_.total.reset();  // set by a bar that counts epochs
   for (std::size_t n = 0; n < tokens_.size(); ++n) {

@@ -329,7 +329,7 @@ Statement read_statement(std::string_view text) {
       trigger->weak && !names_request(sentence.all().subspan(trigger->at.begin, trigger->at.end - trigger->at.begin));
   const bool asked = statement.asked && !(calm && compares);
   statement.voice = shown && (!calm || asked || statement.status) ? Voice::statement : Voice::unclear;
-  statement.bare = sentence.size() <= 2 && one_word && !statement.killed && statement.status && !statement.asked;
+  statement.bare = sentence.size() <= 2 && one_word && !statement.killed && !statement.asked;
   return statement;
 }
 

@@ -16,12 +16,14 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 40> titles_by_format = {{
+constexpr std::array<Words, 43> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
     {"jetsam", "The macOS kernel killed a process: the host was out of RAM"},
     {"general-limit", "The program or its job reached its memory limit"},
+    {"program-limit", "The program stopped, because it needs more host RAM than it may take"},
+    {"locked-limit", "The system refused to lock memory for a device or for asynchronous I/O"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
      "The container killed a process at its memory limit; the main process exited without an error"},
@@ -32,6 +34,7 @@ constexpr std::array<Words, 40> titles_by_format = {{
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},
     {"yarn", "YARN ended a container at its memory limit"},
+    {"htcondor-virtual", "HTCondor ended the job at its limit of virtual memory"},
     {"yarn-virtual", "YARN ended a container at its limit of virtual memory"},
     {"pbs-virtual", "PBS ended the job at its limit of virtual memory"},
     {"slurm-virtual", "Slurm ended the job at its limit of virtual memory"},

@@ -28,10 +28,18 @@ std::optional<double> working_since(const ReportTrend& trend) {
   return since;
 }
 
+/// Where the rate of two slopes begins, which is that of the second one; nullopt for another law.
+std::optional<double> rate_changes(const ReportTrend& trend) {
+  return trend.leak && trend.model == "two_slopes" && !trend.change_points.empty()
+             ? std::optional(trend.change_points.front())
+             : std::nullopt;
+}
+
 /// For example "since step 70"; "" if the growth began with the first value.
 std::string since_words(const ReportSeries& of) {
   const ReportTrend& trend = of.trend;
   const std::optional<double> start = trend.onset_step       ? trend.onset_step
+                                      : rate_changes(trend)  ? rate_changes(trend)
                                       : trend.stages.empty() ? of.first_step
                                                              : working_since(trend);
   return start ? fmt::format(" since {} {}", of.x_unit, step_text(*start)) : "";

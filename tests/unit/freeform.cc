@@ -174,6 +174,16 @@ TEST_CASE("a number before its word counts the work done, in steps or iterations
     CHECK_FALSE(read_freeform(line).step);
 }
 
+TEST_CASE("a stage of a script is no step of a training") {
+  for (const char* stage : {"=== Step 3: Running the evaluation ===", "[Step 2/5] Preparing data", "Step 1/5: Loading",
+                            "Step 5/12 : RUN pip install torch==2.1", "Step 2. Downloading the weights"})
+    CHECK_FALSE(read_freeform(stage).step);
+  CHECK(read_freeform("Step 400: Saving the checkpoint").step == 400);
+  CHECK(read_freeform("Step 3: Training loss 2.41").step == 3);
+  CHECK(read_freeform("step 3: running").step == 3);
+  CHECK(read_freeform("=== Step 3 ===").step == 3);
+}
+
 TEST_CASE("only the name of a step with its number may name one") {
   const auto may = [](std::string_view line, std::string_view word) { return may_name_step(line, line.find(word)); };
   CHECK(may("loss 2.1 global_step: 40", "step"));

@@ -70,6 +70,16 @@ TEST_CASE("a traceback determines the phase", "[phases]") {
   CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere in the run
 }
 
+TEST_CASE("a program that evaluates loads its model first", "[phases]") {
+  const std::string site = "/x/site-packages/";
+  const Frame evaluate{"evaluator.py", 1, "evaluate", "model = build(name)", false};
+  const Frame reads{site + "transformers/modeling_utils.py", 2, "from_pretrained", "cls._load_pretrained_model(", true};
+  const Frame forward{site + "torch/nn/modules/linear.py", 3, "forward", "return linear(x)", true};
+  CHECK(phase_in(run_of(0), {evaluate, reads}) == "load");
+  CHECK(phase_in(run_of(40), {evaluate, reads}) == "evaluation");
+  CHECK(phase_in(run_of(0), {evaluate, forward}) == "evaluation");
+}
+
 TEST_CASE("settings that a traceback implies show no beginning of the run", "[phases]") {
   const std::vector<Frame> frames{user,
                                   {"/x/site-packages/torch/nn/modules/linear.py", 1, "forward", "return x", true}};
