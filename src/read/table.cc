@@ -65,6 +65,7 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   if (line.starts_with('#')) line = trimmed(line.substr(1));
   split_table_line(line, separator, cells);
   std::vector<std::string> names;
+  if (cells.size() > 2 && trimmed_cell(cells.back()).empty()) cells.pop_back();  // a separator ends the line
   if (cells.size() < 2 || cells.size() > max_table_columns) return names;
   // After a column of times, a dashboard names its columns as it likes: "{pod=""trainer-0""}".
   const bool timed = separator != ' ' && line.starts_with('"') && is_name_of_time(lower(trimmed_cell(cells[0])));
@@ -207,6 +208,39 @@ void find_key(std::span<const std::string> lines, Layout& layout) {
   }
 }
 
+/// A column "index" that counts the rows names no GPU: it goes on by one from row to row, farther than any machine has
+/// GPUs, or each time at another second.
+void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
+  constexpr std::size_t least_rows = 3, most_devices = 16, enough = 40;
+  constexpr double one_query = 1;  // seconds
+  const auto columns = read_columns(layout.columns, layout.roles);
+  const auto is_index = [](const TableColumn& c) { return c.role == ColumnRole::index; };
+  const auto is_time = [](const TableColumn& c) { return c.role == ColumnRole::time; };
+  const auto index = std::find_if(columns.begin(), columns.end(), is_index) - columns.begin();
+  const auto time = std::find_if(columns.begin(), columns.end(), is_time) - columns.begin();
+  if (index == std::ssize(columns)) return;
+  std::vector<std::string_view> cells;
+  std::optional<double> last, last_time;
+  std::size_t rows = 0;
+  bool apart = time < std::ssize(columns);
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() != columns.size()) continue;
+    const std::string_view cell = trimmed_cell(cells[static_cast<std::size_t>(index)]);
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (!number || at != cell.size() || (last && number->value != *last + 1)) return;
+    if (apart) {
+      const auto now = read_cell_time(trimmed_cell(cells[static_cast<std::size_t>(time)]));
+      apart = now && (!last_time || *now >= *last_time + one_query);
+      last_time = now;
+    }
+    last = number->value;
+    if (++rows == enough) break;
+  }
+  if (rows > most_devices || (apart && rows >= least_rows)) layout.columns[static_cast<std::size_t>(index)] = "row";
+}
+
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
 /// beside the caches says nothing.
 void name_meminfo(std::span<const std::string> lines, Layout& layout) {
@@ -233,6 +267,7 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
+  drop_row_numbers(lines, layout);
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;

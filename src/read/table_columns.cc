@@ -94,6 +94,7 @@ ColumnName::ColumnName(std::string_view printed) {
   for (const std::string_view word : {"percent", "percentage", "pct", "perc"})
     if (std::erase(words, word) > 0) percent = true;
   if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is no capacity
+  if (has({"capacity"})) std::erase(words, "provisioned");
   // Weights & Biases print the bytes under a longer name.
   if (!unit && lowered.starts_with("system") && lowered.ends_with("memoryallocated")) percent = true;
 }
@@ -105,7 +106,10 @@ void ColumnName::take_bracket(std::string_view& text, std::string_view& lower_te
   bracket = trimmed(lower_text.substr(open + 1, lower_text.find_first_of("])", open) - open - 1));
   unit = read_unit(bracket, true);
   text = text.substr(0, open);
-  lower_text = lower_text.substr(0, open);
+  lower_text = trimmed(lower_text.substr(0, open));
+  // The GPU's own memory, not what it borrows from the machine: "Memory Used (Dedicated) [MB]".
+  if (constexpr std::string_view own = "(dedicated)"; lower_text.ends_with(own)) lower_text.remove_suffix(own.size());
+  text = text.substr(0, lower_text.size());
 }
 
 void ColumnName::take_unit() {
@@ -125,12 +129,15 @@ void ColumnName::name_working_set() {
   std::erase(words, "size");
 }
 
-/// "timestamp_ms": seconds in its unit; 0 if the name has none.
+/// "timestamp_ms", "Timestamp [ms]": seconds in its unit; 0 if the name has none.
 double unit_of_timestamp(const ColumnName& name) {
   if (!name.has({"timestamp", "ts", "unix"}) ||
       !name.has_only({"timestamp", "ts", "unix", "time", "epoch", "s", "sec", "ms", "us", "ns"}))
     return 0;
-  return name.has({"ms"}) ? 1e-3 : name.has({"us"}) ? 1e-6 : name.has({"ns"}) ? 1e-9 : name.has({"s", "sec"}) ? 1 : 0;
+  const auto in = [&](std::initializer_list<std::string_view> unit) {
+    return name.has(unit) || one_of(name.bracket, unit);
+  };
+  return in({"ms"}) ? 1e-3 : in({"us"}) ? 1e-6 : in({"ns"}) ? 1e-9 : in({"s", "sec", "seconds"}) ? 1 : 0;
 }
 
 ColumnRole time_role(const ColumnName& name) {
@@ -342,6 +349,12 @@ bool names_cpu(const ColumnName& name) {
   return name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
 }
 
+/// Words of the kernel's account of a machine's memory.
+bool names_kernel_account(const ColumnName& name) {
+  return name.has({"buffers", "buff"}) ||
+         (name.has({"available"}) && name.has({"mem", "memory"}) && !name.names_device());
+}
+
 /// True if the last of these names that names a CPU or a GPU names a CPU.
 bool follows_cpu(std::span<const std::string> names) {
   for (std::size_t i = names.size(); i > 0; --i) {
@@ -369,7 +382,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
-    cpu |= names_cpu(name);
+    cpu |= names_cpu(name) || names_kernel_account(name);
     took |= columns[i].role == ColumnRole::elapsed && !name.has({"elapsed", "relative", "uptime", "since", "start"});
     size |= one_of(name.lowered, {"n", "size", "input_size", "problem_size", "batch_size", "context_length", "threads",
                                   "n_threads", "num_threads", "clients", "n_clients", "nodes", "dim", "depth"});
@@ -419,6 +432,9 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   const bool resident = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
     return column.role == ColumnRole::amount && column.reading.metric == Metric::host_rss;
   });
+  const bool available = std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
+    return columns[i].reading.metric != Metric::used && ColumnName(names[i]).has({"available"});
+  });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
                     (cpu && !unnamed.empty() && follows_cpu(names.subspan(0, unnamed.front())));
   for (const std::size_t i : unnamed) {
@@ -430,6 +446,12 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       continue;
     }
     if (!host || (smi && !cpu)) continue;
+    // The kernel's cache is of files. What is free beside it says little where the table also has what is available.
+    const bool of_kernel = metric == Metric::reserved && ColumnName(names[i]).has({"cached"});
+    if (of_kernel || (metric == Metric::free && available && !ColumnName(names[i]).has({"available"}))) {
+      columns[i].role = ColumnRole::other;
+      continue;
+    }
     if (metric == Metric::memory || metric == Metric::used) metric = by_name ? Metric::host_rss : Metric::host_used;
     if (metric == Metric::free) metric = Metric::host_available;
     columns[i].host = true;
