@@ -113,6 +113,28 @@ void old_top(const Match& m, EventSink& sink) {
   sink.reading(r, {}, clock_of_top(m));
 }
 
+/// atop's line of memory in each screen, below one with its date and clock. Its "free" leaves out the buffers and the
+/// cache, which the kernel gives up. Its letters are powers of 1024.
+void atop(const Match& m, EventSink& sink) {
+  const auto amount = [&](std::size_t number) {
+    return leading_number(m[number]) * static_cast<double>(unit_bytes(std::string(m[number + 1]) + "iB").value_or(1));
+  };
+  constexpr int most_lines = 80;  // between them; one for each CPU
+  std::optional<double> time;
+  m.cursor.backward_texts(most_lines, [&](std::string_view text) {
+    if (!text.starts_with("ATOP - ")) return true;
+    const auto cells = split_at_blanks(text);
+    for (std::size_t i = 2; i + 1 < cells.size() && !time; ++i)
+      if (const auto date = read_cell_day(cells[i]))
+        if (const auto clock = read_cell_time(cells[i + 1])) time = *date + *clock;
+    return false;
+  });
+  Reading r = sampled_reading(Metric::host_available, amount(3) + amount(5) + amount(7),
+                              amount(1) / leading_number(m[1]) / 10, m[2], "atop");
+  r.capacity = amount(1);
+  sink.reading(r, {}, time);
+}
+
 /// vmstat -s prints the counters of a machine one a line, in KiB, the total first. free, buffers and cache, which
 /// vmstat calls the cache of swap, are available. A loop may print its clock before or after them, which nothing shows.
 void vmstat_counters(const Match& m, EventSink& sink) {
