@@ -251,8 +251,10 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
     }
     if (t.kind == Kind::mark) {
       if (std::string_view("-/.()_").find(t.text[0]) == std::string_view::npos) break;
-      const bool sentence_ends = t.is('.') && glued(i - 1) && i < n && !glued(i) && !p.identifiers.empty();
-      if (sentence_ends) break;  // "Model loaded. Memory used: 5.6 GB"
+      // "Model loaded. Memory used: 5.6 GB", but not "Max. memory: 5.6 GB".
+      const bool sentence_ends = t.is('.') && glued(i - 1) && !glued(i) && !p.identifiers.empty() && is_word(i - 2) &&
+                                 !belongs_to_label(tokens_[i - 2].name);
+      if (sentence_ends) break;
       --i;
       continue;
     }

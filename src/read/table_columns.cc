@@ -369,6 +369,7 @@ bool follows_cpu(std::span<const std::string> names) {
 std::vector<TableColumn> read_columns(std::span<const std::string> names, std::span<const int> units) {
   std::vector<TableColumn> columns(names.size());
   bool steps = false, device = false, cpu = false, query = false;
+  bool kernel = false, allocator = false;
   bool catalog = false;              // of things for sale, or of jobs that ended: each row is about another one
   bool took = false, size = false;   // what each row took, and the size of its input
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
@@ -382,12 +383,15 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     query |= name.lowered.starts_with("memory.") && name.has({"used", "free", "total"});
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
-    cpu |= names_cpu(name) || names_kernel_account(name);
+    cpu |= names_cpu(name);
+    kernel |= names_kernel_account(name);
+    allocator |= name.has({"alloc", "allocated", "reserved", "torch"});
     took |= columns[i].role == ColumnRole::elapsed && !name.has({"elapsed", "relative", "uptime", "since", "start"});
     size |= one_of(name.lowered, {"n", "size", "input_size", "problem_size", "batch_size", "context_length", "threads",
                                   "n_threads", "num_threads", "clients", "n_clients", "nodes", "dim", "depth"});
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
+  cpu |= kernel && !allocator;
   const bool moments = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
     return c.role == ColumnRole::time || c.role == ColumnRole::step || c.role == ColumnRole::epoch;
   });
@@ -407,7 +411,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       if (ColumnName(names[i]).has({"process", "proc"})) columns[i].role = ColumnRole::other;
   }
   processes |= by_name;
-  bool named_device = false, used = false;
+  bool named_device = false, used = false, named_used = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];
     if (query && column.role == ColumnRole::group) column.role = ColumnRole::other;
@@ -426,6 +430,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     }
     used |= column.reading.metric == Metric::used;
     named_device |= name.names_device();
+    named_used |= name.names_device() && column.of_driver() && column.reading.metric == Metric::used;
     if (!name.names_device() && !column.share) unnamed.push_back(i);
   }
   // Of a CPU and a GPU, the one that was named last before the memory has it.
@@ -435,6 +440,11 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   const bool available = std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
     return columns[i].reading.metric != Metric::used && ColumnName(names[i]).has({"available"});
   });
+  // "gpu_mem_used" beside "mem_used": the name without a device is the machine's.
+  const bool two_used = named_used && std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
+                          return columns[i].role == ColumnRole::amount && columns[i].of_driver() &&
+                                 columns[i].reading.metric == Metric::used;
+                        });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
                     (cpu && !unnamed.empty() && follows_cpu(names.subspan(0, unnamed.front())));
   for (const std::size_t i : unnamed) {
@@ -445,9 +455,11 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       columns[i].role = ColumnRole::other;
       continue;
     }
-    if (!host || (smi && !cpu)) continue;
-    // The kernel's cache is of files. What is free beside it says little where the table also has what is available.
-    const bool of_kernel = metric == Metric::reserved && ColumnName(names[i]).has({"cached"});
+    if (!host || (smi && !cpu && !two_used)) continue;
+    // The kernel's cache is of files, and its active pages are no allocator's. What is free beside the cache says
+    // little where the table also has what is available.
+    const bool of_kernel =
+        (metric == Metric::reserved && ColumnName(names[i]).has({"cached"})) || metric == Metric::active;
     if (of_kernel || (metric == Metric::free && available && !ColumnName(names[i]).has({"available"}))) {
       columns[i].role = ColumnRole::other;
       continue;
@@ -465,10 +477,13 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   // Beside amounts in bytes, a share says nothing new.
   const bool bytes = std::any_of(columns.begin(), columns.end(),
                                  [](const auto& c) { return c.role == ColumnRole::amount && !c.share; });
+  const bool named_share = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
+    return c.share && c.reading.metric == Metric::utilization;
+  });
   for (TableColumn& column : columns) {
     if (column.share && (bytes || query)) column.role = ColumnRole::other;
-    // A share of memory in a table about GPUs only is of their memory.
-    if (column.share && device && !cpu) column.reading.metric = Metric::utilization;
+    // A share of memory in a table about GPUs only is of their memory, unless another one is.
+    if (column.share && device && !cpu && !named_share) column.reading.metric = Metric::utilization;
   }
   for (TableColumn& column : columns)
     column.partner = used && column.role == ColumnRole::amount && column.reading.metric == Metric::free;
