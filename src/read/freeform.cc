@@ -36,6 +36,12 @@ bool names_part(std::string_view word) {
   });
 }
 
+/// Words that people cut with a point.
+bool is_abbreviation(std::string_view word) {
+  return one_of(word, {"max", "min", "avg", "mem", "alloc", "res", "rsvd", "proc", "cur", "curr", "est", "approx",
+                       "opt", "util", "total", "val"});
+}
+
 /// False for the RAM of the whole machine.
 bool may_be_of_part(Metric metric) { return metric != Metric::host_used && metric != Metric::host_available; }
 
@@ -253,7 +259,7 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
       if (std::string_view("-/.()_").find(t.text[0]) == std::string_view::npos) break;
       // "Model loaded. Memory used: 5.6 GB", but not "Max. memory: 5.6 GB".
       const bool sentence_ends = t.is('.') && glued(i - 1) && !glued(i) && !p.identifiers.empty() && is_word(i - 2) &&
-                                 !belongs_to_label(tokens_[i - 2].name);
+                                 !is_abbreviation(tokens_[i - 2].name);
       if (sentence_ends) break;
       --i;
       continue;

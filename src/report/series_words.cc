@@ -179,6 +179,9 @@ std::string trend_words(const ReportSeries& of) {
   if (of.trend.unsure)
     return fmt::format("{}; {} values do not tell growth from loading", measures_free_memory(of) ? "fell" : "rose",
                        of.n);
+  // Shares and the free memory beside them are shown only.
+  constexpr i64 enough = 5;  // values for a trend
+  if (of.trend.why.empty() && of.trend.shape == "too_short" && of.n >= enough) return "its growth is not measured";
   return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 
