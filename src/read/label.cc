@@ -277,7 +277,8 @@ bool is_runtime_account(std::string_view text) {
   if (text.find("_in_bytes: ") != text.npos && text.ends_with(" k")) return true;
   if (text.find(" mem usage=") != text.npos && (text.find(" ends. ") != text.npos || text.find(" end. ") != text.npos))
     return true;
-  return text.ends_with(" bytes of page_cgroup");
+  // "nvme nvme0: allocated 64 MiB host memory buffer."
+  return text.ends_with(" bytes of page_cgroup") || text.ends_with(" host memory buffer.");
 }
 
 }  // namespace
