@@ -214,15 +214,17 @@ void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t least_rows = 3, most_devices = 16, enough = 40;
   constexpr double one_query = 1;  // seconds
   const auto columns = read_columns(layout.columns, layout.roles);
-  const auto is_index = [](const TableColumn& c) { return c.role == ColumnRole::index; };
   const auto is_time = [](const TableColumn& c) { return c.role == ColumnRole::time; };
-  const auto index = std::find_if(columns.begin(), columns.end(), is_index) - columns.begin();
+  const auto index = std::find_if(layout.columns.begin(), layout.columns.end(),
+                                  [](const std::string& name) { return lower(name) == "index"; }) -
+                     layout.columns.begin();
   const auto time = std::find_if(columns.begin(), columns.end(), is_time) - columns.begin();
-  if (index == std::ssize(columns)) return;
+  if (index == std::ssize(columns) || columns[static_cast<std::size_t>(index)].role != ColumnRole::index) return;
   std::vector<std::string_view> cells;
   std::optional<double> last, last_time;
+  std::string first_time;
   std::size_t rows = 0;
-  bool apart = time < std::ssize(columns);
+  bool apart = time < std::ssize(columns), moves = !apart;
   for (const std::string& line : lines) {
     split_table_line(line, layout.separator, cells);
     if (cells.size() != columns.size()) continue;
@@ -230,15 +232,19 @@ void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
     std::size_t at = 0;
     const auto number = read_number(cell, at);
     if (!number || at != cell.size() || (last && number->value != *last + 1)) return;
-    if (apart) {
-      const auto now = read_cell_time(trimmed_cell(cells[static_cast<std::size_t>(time)]));
-      apart = now && (!last_time || *now >= *last_time + one_query);
+    if (time < std::ssize(columns)) {
+      const std::string_view text = trimmed_cell(cells[static_cast<std::size_t>(time)]);
+      const auto now = read_cell_time(text);
+      apart = apart && now && (!last_time || *now >= *last_time + one_query);
       last_time = now;
+      if (rows == 0) first_time = text;
+      moves |= text != first_time;
     }
     last = number->value;
     if (++rows == enough) break;
   }
-  if (rows > most_devices || (apart && rows >= least_rows)) layout.columns[static_cast<std::size_t>(index)] = "row";
+  if ((moves && rows > most_devices) || (apart && rows >= least_rows))
+    layout.columns[static_cast<std::size_t>(index)] = "row";
 }
 
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
