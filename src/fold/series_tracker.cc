@@ -91,7 +91,7 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
       moment +=
           day * (std::fmod(state.last_time - moment, day) > max_fall ? std::ceil((state.last_time - moment) / day)
                                                                      : std::floor((state.last_time - moment) / day));
-    if (!state.t0 || (moment < *state.t0 && moment < day)) state.t0 = moment;
+    if (!state.t0 || moment < *state.t0) state.t0 = moment;
     state.last_time = moment;
     return moment - *state.t0;
   }

@@ -89,6 +89,7 @@ CellUnit infer_unit(double largest, const TableColumn& column) {
 
 /// Finds tables whose rows are about other things than one thing over time, although nothing names them:
 /// their seconds fall again and again, since they are how long the work of each row took, or all have the same time.
+/// Also finds tables that begin with their newest row, in which memory would seem to grow when it falls.
 class MomentTest {
  public:
   explicit MomentTest(std::span<const TableColumn> columns) {
@@ -100,6 +101,11 @@ class MomentTest {
   }
 
   void add(const TableRow& row) {
+    if (row.time && !row.elapsed) {
+      if (last_moment_ && *row.time < *last_moment_) ++back_;
+      if (last_moment_ && *row.time > *last_moment_) ++forth_;
+      last_moment_ = row.time;
+    }
     if (named_ || counted_ || !row.time) return;
     ++rows_;
     if (last_ && *row.time < *last_ && row.elapsed) ++falls_;
@@ -110,6 +116,9 @@ class MomentTest {
   /// What is wrong with them; empty if nothing is.
   std::string_view fault() const {
     constexpr std::size_t least_falls = 3, rows_of_a_fall = 10, least_rows = 8;
+    if (back_ >= least_falls && forth_ == 0)
+      return "the table begins with its newest row: oomdoctor reads none of it. Sort its rows by time, the oldest "
+             "first";
     if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_)
       return "the seconds of the table fall again and again: its rows do not show memory over time";
     if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
@@ -121,7 +130,8 @@ class MomentTest {
   bool named_ = false, counted_ = false;
   bool of_cards_ = false;  ///< the order of the rows distinguishes them
   std::size_t rows_ = 0, falls_ = 0, repeated_ = 0;
-  std::optional<double> last_;
+  std::size_t back_ = 0, forth_ = 0;  ///< moments before and behind the one of the row before
+  std::optional<double> last_, last_moment_;
 };
 
 /// The moments of the first rows of a table: rows of one moment are about several things.

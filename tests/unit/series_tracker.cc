@@ -104,8 +104,8 @@ TEST_CASE("a clock without a date that falls back has passed midnight", "[series
   for (const double moment : {100.0, 160.0, 159.0, 90.0, 95.0}) unordered.add(1 + moment, {{}, moment, {}});
   CHECK(unordered.xs() == Xs{0, 60, 59, 0, 5});
   Tracked dated;  // a date that falls back is an earlier moment
-  for (const double moment : {1e9, 1e9 + 60, 1e9 + 30}) dated.add(moment, {{}, moment, {}});
-  CHECK(dated.xs() == Xs{0, 60, 30});
+  for (const double moment : {1e9, 1e9 + 60, 1e9 + 30, 1e9 - 90, 1e9 - 30}) dated.add(moment, {{}, moment, {}});
+  CHECK(dated.xs() == Xs{0, 60, 30, 0, 60});
 }
 
 TEST_CASE("a value without a time lies one interval after the value before it", "[series_tracker]") {
