@@ -80,10 +80,16 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
 
 /// The unit of amounts that have none in their name: no GPU has so many MiB, and no job uses so few bytes.
 /// Smaller numbers may be percent, fractions or gigabytes.
-CellUnit infer_unit(double largest, const TableColumn& column) {
-  constexpr double min_bytes = 1e7, min_host_bytes = 4e9, min_mebibytes = 256;
+///
+/// Memory that no word gives to a GPU or to an allocator may also be in KiB, as ps and `time` count it: then only
+/// numbers below the KiB of any program, or with decimals, are MiB.
+CellUnit infer_unit(double largest, bool decimals, const TableColumn& column) {
+  constexpr double min_bytes = 1e7, min_host_bytes = 4e9, min_mebibytes = 256, max_mebibytes = 1.1e6;
+  constexpr double min_other_bytes = 1e9, min_kibibytes = 6000;
   if (column.host) return largest >= min_host_bytes ? CellUnit::bytes : CellUnit::unknown;
-  if (largest > min_bytes) return CellUnit::bytes;
+  const bool kibibytes = !column.of_device && !column.of_driver();
+  if (largest > (kibibytes ? min_other_bytes : min_bytes)) return CellUnit::bytes;
+  if (largest > max_mebibytes || (kibibytes && !decimals && largest > min_kibibytes)) return CellUnit::unknown;
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
@@ -288,6 +294,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   CellReader reader(layout);
   std::vector<bool> bare;
   std::array<double, 2> largest{};  // without a unit; index: of the host
+  bool decimals = false;
   std::size_t rows = 0, others = 0;
   MomentTest moments(read_columns(layout.columns, layout.roles));
   for (const std::string& line : lines) {
@@ -304,6 +311,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
       bare[k] = true;
       double& most = largest[reader.column_of(k).host ? 1 : 0];
       most = std::max(most, amounts[k].number);
+      decimals |= amounts[k].decimals > 0;
     }
     moments.add(row);
     if (++rows == enough) break;
@@ -318,7 +326,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
     const TableColumn& column = reader.column_of(k);
-    const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], column) : CellUnit::as_named;
+    const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], decimals, column) : CellUnit::as_named;
     layout.roles[reader.index_of(k)] = static_cast<int>(unit);
     any |= unit != CellUnit::unknown && k < reader.memory_count();
     if (unit == CellUnit::mebibytes && bare[k] && !column.of_driver() && layout.note.empty())

@@ -423,6 +423,8 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
                      device, column);
     if (column.role != ColumnRole::amount && column.role != ColumnRole::total) continue;
     column.device = name.device;
+    column.of_device = column.reading.metric != Metric::host_used &&
+                       (device || (column.reading.metric != Metric::memory && column.reading.metric != Metric::used));
     // Of nvidia-smi's 200 fields, only these are the memory of a GPU.
     if (query && !column.of_driver()) {
       column.role = ColumnRole::other;
