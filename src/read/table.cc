@@ -487,8 +487,9 @@ bool may_have_durations_only(const Layout& layout, std::span<const TableColumn> 
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnRole role = columns[i].role;
     const std::string name = lower(layout.columns[i]);
-    const bool bare = role == ColumnRole::elapsed &&
-                      (name == "seconds" || name == "sec" || name == "secs" || name.starts_with("runtime"));
+    const bool bare =
+        role == ColumnRole::elapsed && (name == "seconds" || name == "sec" || name == "secs" || name == "minutes" ||
+                                        name == "hours" || name.starts_with("runtime"));
     if (!bare && role >= ColumnRole::time && role <= ColumnRole::group) return false;
     duration |= bare;
   }

@@ -129,6 +129,16 @@ void ColumnName::name_working_set() {
   std::erase(words, "size");
 }
 
+/// Seconds in a unit of time; 0 for another word.
+double seconds_in(std::string_view unit) {
+  if (one_of(unit, {"ns", "nsec", "nanoseconds"})) return 1e-9;
+  if (one_of(unit, {"us", "usec", "µs", "microseconds"})) return 1e-6;
+  if (one_of(unit, {"ms", "msec", "milliseconds"})) return 1e-3;
+  if (one_of(unit, {"s", "sec", "secs", "second", "seconds"})) return 1;
+  if (one_of(unit, {"min", "mins", "minute", "minutes"})) return 60;
+  return one_of(unit, {"h", "hr", "hrs", "hour", "hours"}) ? 3600 : 0;
+}
+
 /// "timestamp_ms", "Timestamp [ms]": seconds in its unit; 0 if the name has none.
 double unit_of_timestamp(const ColumnName& name) {
   if (!name.has({"timestamp", "ts", "unix"}) ||
@@ -145,20 +155,27 @@ ColumnRole time_role(const ColumnName& name) {
   if (name.has_only(
           {"timestamp", "time", "datetime", "date", "utc", "local", "wall", "ts", "clock", "current", "stamp"}) &&
       !name.unit)
-    return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) &&
-                   !one_of(name.bracket, {"s", "sec", "ms", "seconds"})
+    return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) && seconds_in(name.bracket) == 0
                ? ColumnRole::time
            : name.has({"time"}) ? ColumnRole::elapsed
                                 : ColumnRole::other;
-  if (name.has_only({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "s", "ms", "time",
-                     "since", "start", "total", "wall"}) &&
-      name.has({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "time"}))
+  const bool of_time = std::all_of(name.words.begin(), name.words.end(), [](std::string_view word) {
+    return seconds_in(word) > 0 ||
+           one_of(word, {"elapsed", "relative", "runtime", "uptime", "time", "since", "start", "total", "wall"});
+  });
+  if (of_time && name.has({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "minutes",
+                           "hours", "time"}))
     return ColumnRole::elapsed;
   return ColumnRole::other;
 }
 
 /// Seconds in one unit of a time since the start.
-double elapsed_unit(const ColumnName& name) { return one_of(name.bracket, {"ms"}) || name.has({"ms"}) ? 1e-3 : 1; }
+double elapsed_unit(const ColumnName& name) {
+  if (const double unit = seconds_in(name.bracket); unit > 0) return unit;
+  for (const std::string_view word : name.words)
+    if (const double unit = seconds_in(word); unit > 0) return unit;
+  return 1;
+}
 
 ColumnRole position_role(const ColumnName& name, std::string_view printed) {
   const std::size_t slash = printed.rfind('/');  // "trainer/global_step"
