@@ -50,7 +50,7 @@ CellAmount read_amount(std::string_view cell, char separator, const TableColumn&
   std::size_t at = 0;
   auto amount = front_number(cell, separator, at);
   if (!amount || amount->number < 0) return fits = fits && is_absent(cell), CellAmount{};
-  const bool glued = at < cell.size() && cell[at] != ' ';
+  const bool glued = at < cell.size() && (cell[at] != ' ' || at + 2 == cell.size());  // "5,000 K"
   while (at < cell.size() && cell[at] == ' ') ++at;
   const std::string_view unit = cell.substr(at);
   if (unit.empty() || (unit == "%" && column.share)) {
