@@ -218,9 +218,9 @@ ColumnRole key_role(const std::string& name) {
 
 /// Names of things that have memory of their own.
 bool names_group(const ColumnName& name) {
-  return name.has_only({"container", "pod", "process", "proc", "namespace", "host", "hostname", "node", "machine",
-                        "server", "instance", "session", "run", "experiment", "job", "worker", "service", "id",
-                        "name"}) &&
+  return name.has_only({"container", "pod",    "process",  "proc",    "namespace", "host",       "hostname", "node",
+                        "machine",   "server", "instance", "session", "run",       "experiment", "job",      "worker",
+                        "service",   "id",     "name",     "commit",  "revision",  "git",        "sha",      "hash"}) &&
          !name.has_only({"id", "name"});
 }
 
