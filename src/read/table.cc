@@ -225,8 +225,9 @@ void find_key(std::span<const std::string> lines, Layout& layout) {
 }
 
 /// A column "index" that counts the rows names no GPU: it goes on by one from row to row, farther than any machine has
-/// GPUs, or each time at another second.
-void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
+/// GPUs, or each time at another second, or all memory beside it is of the machine.
+/// Without a time, such rows may be about anything. False if there is none.
+bool drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t least_rows = 3, most_devices = 16, enough = 40;
   constexpr double one_query = 1;  // seconds
   const auto columns = read_columns(layout.columns, layout.roles);
@@ -235,7 +236,7 @@ void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
                                   [](const std::string& name) { return lower(name) == "index"; }) -
                      layout.columns.begin();
   const auto time = std::find_if(columns.begin(), columns.end(), is_time) - columns.begin();
-  if (index == std::ssize(columns) || columns[static_cast<std::size_t>(index)].role != ColumnRole::index) return;
+  if (index == std::ssize(columns) || columns[static_cast<std::size_t>(index)].role != ColumnRole::index) return false;
   std::vector<std::string_view> cells;
   std::optional<double> last, last_time;
   std::string first_time;
@@ -247,7 +248,7 @@ void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
     const std::string_view cell = trimmed_cell(cells[static_cast<std::size_t>(index)]);
     std::size_t at = 0;
     const auto number = read_number(cell, at);
-    if (!number || at != cell.size() || (last && number->value != *last + 1)) return;
+    if (!number || at != cell.size() || (last && number->value != *last + 1)) return false;
     if (time < std::ssize(columns)) {
       const std::string_view text = trimmed_cell(cells[static_cast<std::size_t>(time)]);
       const auto now = read_cell_time(text);
@@ -259,8 +260,12 @@ void drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
     last = number->value;
     if (++rows == enough) break;
   }
-  if ((moves && rows > most_devices) || (apart && rows >= least_rows))
-    layout.columns[static_cast<std::size_t>(index)] = "row";
+  const bool of_machine = std::all_of(columns.begin(), columns.end(), [](const TableColumn& c) {
+    return c.role != ColumnRole::amount || c.host || to_string(c.reading.metric).starts_with("host");
+  });
+  if ((!moves || rows <= most_devices) && (!(apart || of_machine) || rows < least_rows)) return false;
+  layout.columns[static_cast<std::size_t>(index)] = "row";
+  return true;
 }
 
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
@@ -289,7 +294,11 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
-  drop_row_numbers(lines, layout);
+  if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
+    layout = {};
+    layout.note = "the rows of the table are counted, but have no time: they may not show memory over time";
+    return true;
+  }
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
