@@ -128,4 +128,11 @@ void emit_free(const Match& m, EventSink& sink) {
   emit_capacity(sink, card, leading_integer(m[2]), "MiB");
 }
 
+/// The bytes of nvmlDeviceGetMemoryInfo().
+void emit_nvml_line(const Match& m, EventSink& sink) {
+  const Card card{.device = static_cast<int>(leading_integer(m[1]))};
+  emit_gpu_reading(sink, card, {.number = static_cast<double>(leading_integer(m[4])), .unit_bytes = 1, .unit = "B"});
+  emit_capacity(sink, card, leading_integer(m[2]) / MiB, "MiB");
+}
+
 }  // namespace oomdoctor::parsers::gputil

@@ -1,5 +1,5 @@
-// The memory of a machine or of its processes as top, ps, psrecord, vmstat, pidstat, sar, dstat and tegrastats print it
-// again and again, most with their own clock.
+// The memory of a machine or of its processes as top, atop, nmon, ps, psrecord, vmstat, pidstat, sar, dstat and
+// tegrastats print it again and again, most with their own clock.
 //
 // top's "used" and dstat's leave the page cache out. vmstat prints no amount in use: what is free, and the buffers and
 // the cache, which the kernel gives up, are available. sar prints the kernel's own estimate of that, kbavail; its
@@ -111,6 +111,46 @@ void old_top(const Match& m, EventSink& sink) {
                               unit, "KiB", "top");
   r.capacity = leading_number(m[1]) * unit;
   sink.reading(r, {}, clock_of_top(m));
+}
+
+/// atop's line of memory in each screen, below one with its date and clock. Its "free" leaves out the buffers and the
+/// cache, which the kernel gives up. Its letters are powers of 1024.
+void atop(const Match& m, EventSink& sink) {
+  const auto amount = [&](std::size_t number) {
+    return leading_number(m[number]) * static_cast<double>(unit_bytes(std::string(m[number + 1]) + "iB").value_or(1));
+  };
+  constexpr int most_lines = 80;  // between them; one for each CPU
+  std::optional<double> time;
+  m.cursor.backward_texts(most_lines, [&](std::string_view text) {
+    if (!text.starts_with("ATOP - ")) return true;
+    const auto cells = split_at_blanks(text);
+    for (std::size_t i = 2; i + 1 < cells.size() && !time; ++i)
+      if (const auto date = read_cell_day(cells[i]))
+        if (const auto clock = read_cell_time(cells[i + 1])) time = *date + *clock;
+    return false;
+  });
+  Reading r = sampled_reading(Metric::host_available, amount(3) + amount(5) + amount(7),
+                              amount(1) / leading_number(m[1]) / 10, m[2], "atop");
+  r.capacity = amount(1);
+  sink.reading(r, {}, time);
+}
+
+/// nmon's line of memory in each snapshot, in MB of 2^20 bytes, below the one with its clock. Free memory, cache and
+/// buffers are available.
+void nmon(const Match& m, EventSink& sink) {
+  constexpr int most_lines = 300;  // between them; one for each CPU
+  std::optional<double> time;
+  m.cursor.backward_texts(most_lines, [&](std::string_view text) {
+    if (!text.starts_with("ZZZZ,T")) return true;
+    if (const std::size_t at = text.find(',', 6); at != text.npos) time = read_cell_time(text.substr(at + 1, 8));
+    return false;
+  });
+  constexpr double unit = static_cast<double>(MiB);
+  Reading r = sampled_reading(Metric::host_available,
+                              (leading_number(m[2]) + leading_number(m[3]) + leading_number(m[4])) * unit, unit / 10,
+                              "MB", "nmon");
+  r.capacity = leading_number(m[1]) * unit;
+  sink.reading(r, {}, time);
 }
 
 /// vmstat -s prints the counters of a machine one a line, in KiB, the total first. free, buffers and cache, which

@@ -13,6 +13,7 @@
 #include "read/freeform.h"
 #include "read/line_format.h"
 #include "read/parser.h"
+#include "read/tokens.h"
 
 namespace oomdoctor::parsers::prints {
 namespace {
@@ -67,6 +68,31 @@ std::optional<double> find_unit_nearby(const Match& m) {
   return unit;
 }
 
+/// The rank and the GPU that a member before this one names, of the same object in indented JSON: "rank": 3, above
+/// "allocated_mb": 8120.5.
+Origin origin_of_object(const Match& m) {
+  constexpr int most_lines = 8;
+  Origin where;
+  if (!trimmed(m.cursor.line().body()).starts_with('"')) return where;
+  m.cursor.backward(most_lines, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    const auto number_of = [text](std::initializer_list<std::string_view> keys) -> std::optional<int> {
+      const std::size_t colon = text.find("\":");
+      if (colon == text.npos || !one_of(text.substr(1, colon - 1), keys)) return std::nullopt;
+      std::string_view number = trimmed(text.substr(colon + 2));
+      if (number.ends_with(',')) number.remove_suffix(1);
+      constexpr std::size_t most_digits = 5;
+      if (number.empty() || number.size() > most_digits || !only_digits(number)) return std::nullopt;
+      return static_cast<int>(leading_integer(number));
+    };
+    if (!text.starts_with('"')) return false;
+    if (!where.rank) where.rank = number_of({"rank", "local_rank", "global_rank"});
+    if (!where.device) where.device = number_of({"gpu", "gpu_id", "gpu_index", "device", "device_id"});
+    return true;
+  });
+  return where;
+}
+
 }  // namespace
 
 bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
@@ -74,9 +100,10 @@ bool holds_memory(const FreeformLine& printed) { return !printed.values.empty();
 void emit(const Match& m, EventSink& sink) {
   const FreeformLine& printed = *m.printed;
   if (!printed.evaluation) report_step(printed, sink);
+  const Origin object = printed.values.empty() ? Origin{} : origin_of_object(m);
   for (const FreeformValue& v : printed.values) {
-    Origin where;
-    where.device = v.device;
+    Origin where = object;
+    if (v.device) where.device = v.device;
     sink.at(where);
     const Metric metric = metric_on(m.text, v.reading.metric);
     if (v.bare_digit == 0 && metric == v.reading.metric) {  // nearly always: nothing is copied

@@ -11,6 +11,7 @@ namespace {
 constexpr double max_x = 1e18;                                ///< no step, time or index comes near it
 constexpr std::size_t max_buckets = ScanLimits::buckets / 2;  ///< of all series while they grow: 16 long ones
 constexpr double day = 86400;                                 ///< seconds
+constexpr double max_fall = 3600;                             ///< seconds; of a clock that does not pass midnight
 
 }  // namespace
 
@@ -74,7 +75,8 @@ void SeriesTracker::count_excess(const Id& id) {
 }
 
 /// The step if the series has steps, else the seconds since the first value, else the index. A value without its own
-/// step lies at the latest step of its stream. A clock without a date that falls back has passed midnight.
+/// step lies at the latest step of its stream. A clock without a date that falls back has passed midnight, unless it
+/// falls by little: lines out of order, or a second recording.
 double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std::optional<double> time,
                              std::optional<i64> stream_step, bool since_start) const {
   const Series& series = result_.series[state.index];
@@ -86,8 +88,10 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
   if (series.has_times && time && (!state.t0 || dated(*time) == dated(*state.t0))) {
     double moment = *time;
     if (state.t0 && moment < state.last_time && moment < day && !since_start)
-      moment += day * std::ceil((state.last_time - moment) / day);
-    if (!state.t0) state.t0 = moment;
+      moment +=
+          day * (std::fmod(state.last_time - moment, day) > max_fall ? std::ceil((state.last_time - moment) / day)
+                                                                     : std::floor((state.last_time - moment) / day));
+    if (!state.t0 || moment < *state.t0) state.t0 = moment;
     state.last_time = moment;
     return moment - *state.t0;
   }
@@ -127,6 +131,8 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, int run, std:
   SeriesState& state = *place;
   Series& series = result_.series[state.index];
   if (series.counts_epochs && !counts_epochs) step.reset(), stream_step.reset();
+  // A series that began on the clock stays on it when the log begins to count.
+  if (series.has_times && !time) time = here.ref().line.prefix.time;
   double x = find_x(state, step, time, stream_step, r.since_start);
   if (!(std::abs(x) <= max_x)) x = series.last_x;
   if (time) result_.period.add(*time);

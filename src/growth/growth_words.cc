@@ -110,6 +110,14 @@ bool stays_at(const FittedSeries& fitted, double x, double level) {
   return static_cast<double>(near) >= most * static_cast<double>(std::ssize(points.y) - from);
 }
 
+/// True if the values behind a printed position are enough to be a level: not only the last ones before the end.
+bool shows_level(const FittedSeries& fitted, double printed) {
+  constexpr double least = 0.02;  // of the values
+  const std::vector<double>& steps = fitted.samples.printed;
+  const auto behind = std::count_if(steps.begin(), steps.end(), [&](double step) { return step > printed; });
+  return behind > 0 && static_cast<double>(behind) >= least * static_cast<double>(steps.size());
+}
+
 /// Values that vary by half of their usual level have none, such as those of several runs. A few values show no absence
 /// of a trend.
 std::string varying_words(const FittedSeries& fitted) {
@@ -178,6 +186,7 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
   const Approach& approach = *fitted.approach;
   const std::string level = size_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
+  if (!shows_level(fitted, approach.done_step)) return varying_words(fitted);
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
   // The way to the level may lead over others: the last jump is then only a part of it.
   constexpr double alike = 0.25;  // of the way
@@ -243,9 +252,11 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
 }
 
 std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+  constexpr std::size_t many = 200;  // values
   switch (verdict.doubt) {
     case GrowthDoubt::undecided:
-      return "; too few values to rule out slow growth";
+      return fitted.samples.points.size() < many ? "; too few values to rule out slow growth"
+                                                 : "; slow growth is not ruled out";
     case GrowthDoubt::small:
       return fmt::format("; growth of {} is too small to matter", size(measure_rise(*verdict.growing, fitted).value));
     case GrowthDoubt::noise:

@@ -14,7 +14,7 @@ namespace oomdoctor {
 namespace {
 
 /// No GPU has this many MiB, so larger amounts are bytes.
-constexpr double max_mebibytes = 1e7;
+constexpr double max_mebibytes = 1e7, max_gpu_mebibytes = 1.1e6;
 constexpr int max_index = 1024;
 
 /// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
@@ -50,7 +50,7 @@ CellAmount read_amount(std::string_view cell, char separator, const TableColumn&
   std::size_t at = 0;
   auto amount = front_number(cell, separator, at);
   if (!amount || amount->number < 0) return fits = fits && is_absent(cell), CellAmount{};
-  const bool glued = at < cell.size() && cell[at] != ' ';
+  const bool glued = at < cell.size() && (cell[at] != ' ' || at + 2 == cell.size());  // "5,000 K"
   while (at < cell.size() && cell[at] == ' ') ++at;
   const std::string_view unit = cell.substr(at);
   if (unit.empty() || (unit == "%" && column.share)) {
@@ -187,6 +187,10 @@ bool CellReader::read_amounts(TableRow& row) {
   }
   for (std::size_t k = 0; k < amounts_.size() && bytes; ++k)
     if (amounts_[k].bare) amounts_[k].unit = 1;
+  // Neither MiB of a GPU nor its bytes.
+  if (!bytes && std::any_of(amounts_.begin(), amounts_.end(),
+                            [](const CellAmount& a) { return a.bare && a.number > max_gpu_mebibytes; }))
+    fits = false;
   for (std::size_t k = memory_.size(); k < amounts_.size(); ++k)
     if (amounts_[k].unit > 0 && !column_of(k).device && !column_of(k).host)
       row.subject.total = amounts_[k].number * amounts_[k].unit;

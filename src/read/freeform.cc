@@ -36,6 +36,12 @@ bool names_part(std::string_view word) {
   });
 }
 
+/// Words that people cut with a point.
+bool is_abbreviation(std::string_view word) {
+  return one_of(word, {"max", "min", "avg", "mem", "alloc", "res", "rsvd", "proc", "cur", "curr", "est", "approx",
+                       "opt", "util", "total", "val"});
+}
+
 /// False for the RAM of the whole machine.
 bool may_be_of_part(Metric metric) { return metric != Metric::host_used && metric != Metric::host_available; }
 
@@ -146,6 +152,7 @@ class FreeformReader {
   void judge_line();
   bool read_length(const NumberPhrase& p, std::size_t n);
   bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const;
+  bool prints_load() const;
   std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
   std::optional<Label> label_behind(const NumberPhrase& p, std::size_t at) const;
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
@@ -163,6 +170,7 @@ class FreeformReader {
   std::optional<Unit> infer_unit() const;
   bool counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const;
   bool read_share(const NumberPhrase& p, std::size_t n, std::optional<int> device);
+  void read_load_of_ram(const NumberPhrase& p, std::size_t n);
 
   /// What the keys of a list are about: "Memory info of CPU: total: 125.6 GB, available: 98.4 GB".
   struct Heading {
@@ -252,6 +260,10 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
     }
     if (t.kind == Kind::mark) {
       if (std::string_view("-/.()_").find(t.text[0]) == std::string_view::npos) break;
+      // "Model loaded. Memory used: 5.6 GB", but not "Max. memory: 5.6 GB".
+      const bool sentence_ends = t.is('.') && glued(i - 1) && !glued(i) && !p.identifiers.empty() && is_word(i - 2) &&
+                                 !is_abbreviation(tokens_[i - 2].name);
+      if (sentence_ends) break;
       --i;
       continue;
     }
@@ -517,7 +529,24 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   const std::size_t after_label = line_.find_first_not_of(' ', p.end);
   // "Reserved   : 210 MiB": an aligned list of facts.
   const bool aligned = after_label != line_.npos && after_label > p.end && line_[after_label] == ':';
-  return p.firm && (label.usage || of_total) && !aligned && printed.find('/') == printed.npos;
+  // "CPU: 41.2% | RAM: 11.78 GB": beside a load, it is no list of what the machine has.
+  const bool beside_load =
+      p.words.size() == 1 && one_of(p.words[0], {"ram", "memory"}) && !is_integer(n) && prints_load();
+  return p.firm && (label.usage || of_total || beside_load) && !aligned && printed.find('/') == printed.npos;
+}
+
+/// True if the line prints how busy the CPU is: "CPU usage: 41.2%".
+bool FreeformReader::prints_load() const {
+  constexpr std::size_t most_between = 4;  // tokens: "usage", ":"
+  for (std::size_t i = 0; i + 2 < tokens_.size(); ++i) {
+    if (!is_word(i) || !one_of(tokens_[i].name, {"cpu", "cpu_percent", "cpu_usage"})) continue;
+    for (std::size_t k = i + 1; k <= i + most_between && k + 1 < tokens_.size(); ++k)
+      if (is_number(k)) {
+        if (is(k + 1, '%')) return true;
+        break;
+      }
+  }
+  return false;
 }
 
 /// The unit of the number at token `n`. Also reads "3.1/24.0 GB", "121.0MB / 6144.0MB" and a decimal comma, "18,2 GB".
@@ -710,7 +739,10 @@ void FreeformReader::read_values() {
     const NumberPhrase& p = phrase_before(n);
     if (p.identifiers.empty()) continue;
     if (is(n + 1, '%')) {
-      if (read_share(p, n, device)) n += 3, digits_matter_ = true;
+      if (read_share(p, n, device))
+        n += 3, digits_matter_ = true;
+      else
+        read_load_of_ram(p, n);
       continue;
     }
     const bool pair = is(n + 1, '/') && is_number(n + 2);  // "GPU 0: 21000/24576 MB"
@@ -786,6 +818,17 @@ bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optio
   if (!here.device) here.device = device;
   add_value(here, *label, number, Unit{total / 100, unit->text, unit->ambiguous});
   return true;
+}
+
+/// "CPU: 41.2% | RAM: 78.5%": beside the load of the CPU, per cent of RAM are those in use.
+void FreeformReader::read_load_of_ram(const NumberPhrase& p, std::size_t n) {
+  const GaugeValue& number = tokens_[n].number;
+  const bool ram = p.firm && !p.rejected && !p.words.empty() && p.words.size() <= 2 &&
+                   one_of(p.words[0], {"ram", "memory", "mem"}) &&
+                   (p.words.size() == 1 || one_of(p.words[1], {"usage", "used", "use"}));
+  if (!ram || is_integer(n) || number.value > 100 || !prints_load()) return;
+  if (lowered_.find("gpu") != lowered_.npos || lowered_.find("cuda") != lowered_.npos) return;
+  add_value(p, Label{Metric::host_utilization, SeriesKind::sampled_gauge, true}, number, Unit{1, "%", false});
 }
 
 /// A large integer without a unit is in bytes if it is a multiple of the allocation size: 512 bytes for a GPU, a page

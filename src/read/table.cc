@@ -65,6 +65,7 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   if (line.starts_with('#')) line = trimmed(line.substr(1));
   split_table_line(line, separator, cells);
   std::vector<std::string> names;
+  if (cells.size() > 2 && trimmed_cell(cells.back()).empty()) cells.pop_back();  // a separator ends the line
   if (cells.size() < 2 || cells.size() > max_table_columns) return names;
   // After a column of times, a dashboard names its columns as it likes: "{pod=""trainer-0""}".
   const bool timed = separator != ' ' && line.starts_with('"') && is_name_of_time(lower(trimmed_cell(cells[0])));
@@ -79,15 +80,22 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
 
 /// The unit of amounts that have none in their name: no GPU has so many MiB, and no job uses so few bytes.
 /// Smaller numbers may be percent, fractions or gigabytes.
-CellUnit infer_unit(double largest, const TableColumn& column) {
-  constexpr double min_bytes = 1e7, min_host_bytes = 4e9, min_mebibytes = 256;
+///
+/// Memory that no word gives to a GPU or to an allocator may also be in KiB, as ps and `time` count it: then only
+/// numbers below the KiB of any program, or with decimals, are MiB.
+CellUnit infer_unit(double largest, bool decimals, const TableColumn& column) {
+  constexpr double min_bytes = 1e7, min_host_bytes = 4e9, min_mebibytes = 256, max_mebibytes = 1.1e6;
+  constexpr double min_other_bytes = 1e9, min_kibibytes = 6000;
   if (column.host) return largest >= min_host_bytes ? CellUnit::bytes : CellUnit::unknown;
-  if (largest > min_bytes) return CellUnit::bytes;
+  const bool kibibytes = !column.of_device && !column.of_driver();
+  if (largest > (kibibytes ? min_other_bytes : min_bytes)) return CellUnit::bytes;
+  if (largest > max_mebibytes || (kibibytes && !decimals && largest > min_kibibytes)) return CellUnit::unknown;
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
 /// Finds tables whose rows are about other things than one thing over time, although nothing names them:
 /// their seconds fall again and again, since they are how long the work of each row took, or all have the same time.
+/// Also finds tables that begin with their newest row, in which memory would seem to grow when it falls.
 class MomentTest {
  public:
   explicit MomentTest(std::span<const TableColumn> columns) {
@@ -99,6 +107,11 @@ class MomentTest {
   }
 
   void add(const TableRow& row) {
+    if (row.time && !row.elapsed) {
+      if (last_moment_ && *row.time < *last_moment_) ++back_;
+      if (last_moment_ && *row.time > *last_moment_) ++forth_;
+      last_moment_ = row.time;
+    }
     if (named_ || counted_ || !row.time) return;
     ++rows_;
     if (last_ && *row.time < *last_ && row.elapsed) ++falls_;
@@ -109,6 +122,9 @@ class MomentTest {
   /// What is wrong with them; empty if nothing is.
   std::string_view fault() const {
     constexpr std::size_t least_falls = 3, rows_of_a_fall = 10, least_rows = 8;
+    if (back_ >= least_falls && forth_ == 0)
+      return "the table begins with its newest row: oomdoctor reads none of it. Sort its rows by time, the oldest "
+             "first";
     if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_)
       return "the seconds of the table fall again and again: its rows do not show memory over time";
     if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
@@ -120,7 +136,8 @@ class MomentTest {
   bool named_ = false, counted_ = false;
   bool of_cards_ = false;  ///< the order of the rows distinguishes them
   std::size_t rows_ = 0, falls_ = 0, repeated_ = 0;
-  std::optional<double> last_;
+  std::size_t back_ = 0, forth_ = 0;  ///< moments before and behind the one of the row before
+  std::optional<double> last_, last_moment_;
 };
 
 /// The moments of the first rows of a table: rows of one moment are about several things.
@@ -207,6 +224,50 @@ void find_key(std::span<const std::string> lines, Layout& layout) {
   }
 }
 
+/// A column "index" that counts the rows names no GPU: it goes on by one from row to row, farther than any machine has
+/// GPUs, or each time at another second, or all memory beside it is of the machine.
+/// Without a time, such rows may be about anything. False if there is none.
+bool drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
+  constexpr std::size_t least_rows = 3, most_devices = 16, enough = 40;
+  constexpr double one_query = 1;  // seconds
+  const auto columns = read_columns(layout.columns, layout.roles);
+  const auto is_time = [](const TableColumn& c) { return c.role == ColumnRole::time; };
+  const auto index = std::find_if(layout.columns.begin(), layout.columns.end(),
+                                  [](const std::string& name) { return lower(name) == "index"; }) -
+                     layout.columns.begin();
+  const auto time = std::find_if(columns.begin(), columns.end(), is_time) - columns.begin();
+  if (index == std::ssize(columns) || columns[static_cast<std::size_t>(index)].role != ColumnRole::index) return false;
+  std::vector<std::string_view> cells;
+  std::optional<double> last, last_time;
+  std::string first_time;
+  std::size_t rows = 0;
+  bool apart = time < std::ssize(columns), moves = !apart;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() != columns.size()) continue;
+    const std::string_view cell = trimmed_cell(cells[static_cast<std::size_t>(index)]);
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (!number || at != cell.size() || (last && number->value != *last + 1)) return false;
+    if (time < std::ssize(columns)) {
+      const std::string_view text = trimmed_cell(cells[static_cast<std::size_t>(time)]);
+      const auto now = read_cell_time(text);
+      apart = apart && now && (!last_time || *now >= *last_time + one_query);
+      last_time = now;
+      if (rows == 0) first_time = text;
+      moves |= text != first_time;
+    }
+    last = number->value;
+    if (++rows == enough) break;
+  }
+  const bool of_machine = std::all_of(columns.begin(), columns.end(), [](const TableColumn& c) {
+    return c.role != ColumnRole::amount || c.host || to_string(c.reading.metric).starts_with("host");
+  });
+  if ((!moves || rows <= most_devices) && (!(apart || of_machine) || rows < least_rows)) return false;
+  layout.columns[static_cast<std::size_t>(index)] = "row";
+  return true;
+}
+
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
 /// beside the caches says nothing.
 void name_meminfo(std::span<const std::string> lines, Layout& layout) {
@@ -233,10 +294,16 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
+  if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
+    layout = {};
+    layout.note = "the rows of the table are counted, but have no time: they may not show memory over time";
+    return true;
+  }
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
   std::array<double, 2> largest{};  // without a unit; index: of the host
+  bool decimals = false;
   std::size_t rows = 0, others = 0;
   MomentTest moments(read_columns(layout.columns, layout.roles));
   for (const std::string& line : lines) {
@@ -253,6 +320,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
       bare[k] = true;
       double& most = largest[reader.column_of(k).host ? 1 : 0];
       most = std::max(most, amounts[k].number);
+      decimals |= amounts[k].decimals > 0;
     }
     moments.add(row);
     if (++rows == enough) break;
@@ -267,7 +335,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
     const TableColumn& column = reader.column_of(k);
-    const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], column) : CellUnit::as_named;
+    const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], decimals, column) : CellUnit::as_named;
     layout.roles[reader.index_of(k)] = static_cast<int>(unit);
     any |= unit != CellUnit::unknown && k < reader.memory_count();
     if (unit == CellUnit::mebibytes && bare[k] && !column.of_driver() && layout.note.empty())
@@ -442,8 +510,9 @@ bool may_have_durations_only(const Layout& layout, std::span<const TableColumn> 
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const ColumnRole role = columns[i].role;
     const std::string name = lower(layout.columns[i]);
-    const bool bare = role == ColumnRole::elapsed &&
-                      (name == "seconds" || name == "sec" || name == "secs" || name.starts_with("runtime"));
+    const bool bare =
+        role == ColumnRole::elapsed && (name == "seconds" || name == "sec" || name == "secs" || name == "minutes" ||
+                                        name == "hours" || name.starts_with("runtime"));
     if (!bare && role >= ColumnRole::time && role <= ColumnRole::group) return false;
     duration |= bare;
   }

@@ -71,6 +71,14 @@ std::size_t skip_quoted(std::string_view line, std::size_t at) {
 }  // namespace
 
 std::optional<char> find_separator(std::string_view line) {
+  // A tab behind each semicolon or comma is only a blank.
+  const auto pads = [line](char separator) {
+    for (std::size_t at = line.find('\t'); at != line.npos; at = line.find('\t', at + 1))
+      if (at == 0 || line[at - 1] != separator) return false;
+    return line.find('\t') != line.npos;
+  };
+  for (const char separator : {';', ','})
+    if (pads(separator)) return separator;
   for (const char separator : {'\t', ';', ',', '|'})
     if (line.find(separator) != line.npos) return separator;
   const std::string_view inside = trimmed(line);

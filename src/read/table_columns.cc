@@ -95,6 +95,7 @@ ColumnName::ColumnName(std::string_view printed) {
   for (const std::string_view word : {"percent", "percentage", "pct", "perc"})
     if (std::erase(words, word) > 0) percent = true;
   if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is no capacity
+  if (has({"capacity"})) std::erase(words, "provisioned");
   // Weights & Biases print the bytes under a longer name.
   if (!unit && lowered.starts_with("system") && lowered.ends_with("memoryallocated")) percent = true;
 }
@@ -106,7 +107,10 @@ void ColumnName::take_bracket(std::string_view& text, std::string_view& lower_te
   bracket = trimmed(lower_text.substr(open + 1, lower_text.find_first_of("])", open) - open - 1));
   unit = read_unit(bracket, true);
   text = text.substr(0, open);
-  lower_text = lower_text.substr(0, open);
+  lower_text = trimmed(lower_text.substr(0, open));
+  // The GPU's own memory, not what it borrows from the machine: "Memory Used (Dedicated) [MB]".
+  if (constexpr std::string_view own = "(dedicated)"; lower_text.ends_with(own)) lower_text.remove_suffix(own.size());
+  text = text.substr(0, lower_text.size());
 }
 
 void ColumnName::take_unit() {
@@ -126,12 +130,25 @@ void ColumnName::name_working_set() {
   std::erase(words, "size");
 }
 
-/// "timestamp_ms": seconds in its unit; 0 if the name has none.
+/// Seconds in a unit of time; 0 for another word.
+double seconds_in(std::string_view unit) {
+  if (one_of(unit, {"ns", "nsec", "nanoseconds"})) return 1e-9;
+  if (one_of(unit, {"us", "usec", "µs", "microseconds"})) return 1e-6;
+  if (one_of(unit, {"ms", "msec", "milliseconds"})) return 1e-3;
+  if (one_of(unit, {"s", "sec", "secs", "second", "seconds"})) return 1;
+  if (one_of(unit, {"min", "mins", "minute", "minutes"})) return 60;
+  return one_of(unit, {"h", "hr", "hrs", "hour", "hours"}) ? 3600 : 0;
+}
+
+/// "timestamp_ms", "Timestamp [ms]": seconds in its unit; 0 if the name has none.
 double unit_of_timestamp(const ColumnName& name) {
   if (!name.has({"timestamp", "ts", "unix"}) ||
       !name.has_only({"timestamp", "ts", "unix", "time", "epoch", "s", "sec", "ms", "us", "ns"}))
     return 0;
-  return name.has({"ms"}) ? 1e-3 : name.has({"us"}) ? 1e-6 : name.has({"ns"}) ? 1e-9 : name.has({"s", "sec"}) ? 1 : 0;
+  const auto in = [&](std::initializer_list<std::string_view> unit) {
+    return name.has(unit) || one_of(name.bracket, unit);
+  };
+  return in({"ms"}) ? 1e-3 : in({"us"}) ? 1e-6 : in({"ns"}) ? 1e-9 : in({"s", "sec", "seconds"}) ? 1 : 0;
 }
 
 ColumnRole time_role(const ColumnName& name) {
@@ -139,20 +156,27 @@ ColumnRole time_role(const ColumnName& name) {
   if (name.has_only(
           {"timestamp", "time", "datetime", "date", "utc", "local", "wall", "ts", "clock", "current", "stamp"}) &&
       !name.unit)
-    return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) &&
-                   !one_of(name.bracket, {"s", "sec", "ms", "seconds"})
+    return name.has({"timestamp", "time", "datetime", "date", "ts", "clock"}) && seconds_in(name.bracket) == 0
                ? ColumnRole::time
            : name.has({"time"}) ? ColumnRole::elapsed
                                 : ColumnRole::other;
-  if (name.has_only({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "s", "ms", "time",
-                     "since", "start", "total", "wall"}) &&
-      name.has({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "time"}))
+  const bool of_time = std::all_of(name.words.begin(), name.words.end(), [](std::string_view word) {
+    return seconds_in(word) > 0 ||
+           one_of(word, {"elapsed", "relative", "runtime", "uptime", "time", "since", "start", "total", "wall"});
+  });
+  if (of_time && name.has({"elapsed", "relative", "runtime", "uptime", "seconds", "second", "sec", "secs", "minutes",
+                           "hours", "time"}))
     return ColumnRole::elapsed;
   return ColumnRole::other;
 }
 
 /// Seconds in one unit of a time since the start.
-double elapsed_unit(const ColumnName& name) { return one_of(name.bracket, {"ms"}) || name.has({"ms"}) ? 1e-3 : 1; }
+double elapsed_unit(const ColumnName& name) {
+  if (const double unit = seconds_in(name.bracket); unit > 0) return unit;
+  for (const std::string_view word : name.words)
+    if (const double unit = seconds_in(word); unit > 0) return unit;
+  return 1;
+}
 
 ColumnRole position_role(const ColumnName& name, std::string_view printed) {
   const std::size_t slash = printed.rfind('/');  // "trainer/global_step"
@@ -195,9 +219,9 @@ ColumnRole key_role(const std::string& name) {
 
 /// Names of things that have memory of their own.
 bool names_group(const ColumnName& name) {
-  return name.has_only({"container", "pod", "process", "proc", "namespace", "host", "hostname", "node", "machine",
-                        "server", "instance", "session", "run", "experiment", "job", "worker", "service", "id",
-                        "name"}) &&
+  return name.has_only({"container", "pod",    "process",  "proc",    "namespace", "host",       "hostname", "node",
+                        "machine",   "server", "instance", "session", "run",       "experiment", "job",      "worker",
+                        "service",   "id",     "name",     "commit",  "revision",  "git",        "sha",      "hash"}) &&
          !name.has_only({"id", "name"});
 }
 
@@ -340,6 +364,12 @@ bool names_cpu(const ColumnName& name) {
   return name.has({"cpu", "swap"}) || name.lowered.starts_with("cpu");  // "CPUPerc"
 }
 
+/// Words of the kernel's account of a machine's memory.
+bool names_kernel_account(const ColumnName& name) {
+  return name.has({"buffers", "buff"}) ||
+         (name.has({"available"}) && name.has({"mem", "memory"}) && !name.names_device());
+}
+
 /// True if the last of the names before this one that names a CPU or a GPU names a CPU.
 bool follows_cpu(const std::deque<ColumnName>& names, std::size_t column) {
   for (std::size_t i = column; i > 0; --i)
@@ -353,6 +383,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   std::vector<TableColumn> columns(names.size());
   const std::deque<ColumnName> parts(names.begin(), names.end());
   bool steps = false, device = false, cpu = false, query = false;
+  bool kernel = false, allocator = false;
   bool catalog = false;              // of things for sale, or of jobs that ended: each row is about another one
   bool took = false, size = false;   // what each row took, and the size of its input
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
@@ -367,11 +398,14 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     steps |= columns[i].role == ColumnRole::step || columns[i].role == ColumnRole::epoch;
     device |= name.names_device();
     cpu |= names_cpu(name);
+    kernel |= names_kernel_account(name);
+    allocator |= name.has({"alloc", "allocated", "reserved", "torch"});
     took |= columns[i].role == ColumnRole::elapsed && !name.has({"elapsed", "relative", "uptime", "since", "start"});
     size |= one_of(name.lowered, {"n", "size", "input_size", "problem_size", "batch_size", "context_length", "threads",
                                   "n_threads", "num_threads", "clients", "n_clients", "nodes", "dim", "depth"});
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
+  cpu |= kernel && !allocator;
   const bool moments = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
     return c.role == ColumnRole::time || c.role == ColumnRole::step || c.role == ColumnRole::epoch;
   });
@@ -391,7 +425,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       if (parts[i].has({"process", "proc"})) columns[i].role = ColumnRole::other;
   }
   processes |= by_name;
-  bool named_device = false, used = false;
+  bool named_device = false, used = false, named_used = false;
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];
     if (query && column.role == ColumnRole::group) column.role = ColumnRole::other;
@@ -403,6 +437,8 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
                      device, column);
     if (column.role != ColumnRole::amount && column.role != ColumnRole::total) continue;
     column.device = name.device;
+    column.of_device = column.reading.metric != Metric::host_used &&
+                       (device || (column.reading.metric != Metric::memory && column.reading.metric != Metric::used));
     // Of nvidia-smi's 200 fields, only these are the memory of a GPU.
     if (query && !column.of_driver()) {
       column.role = ColumnRole::other;
@@ -410,12 +446,21 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     }
     used |= column.reading.metric == Metric::used;
     named_device |= name.names_device();
+    named_used |= name.names_device() && column.of_driver() && column.reading.metric == Metric::used;
     if (!name.names_device() && !column.share) unnamed.push_back(i);
   }
   // Of a CPU and a GPU, the one that was named last before the memory has it.
   const bool resident = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
     return column.role == ColumnRole::amount && column.reading.metric == Metric::host_rss;
   });
+  const bool available = std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
+    return columns[i].reading.metric != Metric::used && parts[i].has({"available"});
+  });
+  // "gpu_mem_used" beside "mem_used": the name without a device is the machine's.
+  const bool two_used = named_used && std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
+                          return columns[i].role == ColumnRole::amount && columns[i].of_driver() &&
+                                 columns[i].reading.metric == Metric::used;
+                        });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
                     (cpu && !unnamed.empty() && follows_cpu(parts, unnamed.front()));
   for (const std::size_t i : unnamed) {
@@ -426,7 +471,14 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       columns[i].role = ColumnRole::other;
       continue;
     }
-    if (!host || (smi && !cpu)) continue;
+    if (!host || (smi && !cpu && !two_used)) continue;
+    // The kernel's cache is of files, and its active pages are no allocator's. What is free beside the cache says
+    // little where the table also has what is available.
+    const bool of_kernel = (metric == Metric::reserved && parts[i].has({"cached"})) || metric == Metric::active;
+    if (of_kernel || (metric == Metric::free && available && !parts[i].has({"available"}))) {
+      columns[i].role = ColumnRole::other;
+      continue;
+    }
     if (metric == Metric::memory || metric == Metric::used) metric = by_name ? Metric::host_rss : Metric::host_used;
     if (metric == Metric::free) metric = Metric::host_available;
     columns[i].host = true;
@@ -440,10 +492,13 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   // Beside amounts in bytes, a share says nothing new.
   const bool bytes = std::any_of(columns.begin(), columns.end(),
                                  [](const auto& c) { return c.role == ColumnRole::amount && !c.share; });
+  const bool named_share = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
+    return c.share && c.reading.metric == Metric::utilization;
+  });
   for (TableColumn& column : columns) {
     if (column.share && (bytes || query)) column.role = ColumnRole::other;
-    // A share of memory in a table about GPUs only is of their memory.
-    if (column.share && device && !cpu) column.reading.metric = Metric::utilization;
+    // A share of memory in a table about GPUs only is of their memory, unless another one is.
+    if (column.share && device && !cpu && !named_share) column.reading.metric = Metric::utilization;
   }
   for (TableColumn& column : columns)
     column.partner = used && column.role == ColumnRole::amount && column.reading.metric == Metric::free;

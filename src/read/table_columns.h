@@ -47,6 +47,7 @@ struct TableColumn {
   bool partner = false;       ///< free memory beside used memory: it shows the capacity
   std::optional<int> device;  ///< the GPU that the name contains
   bool host = false;          ///< of the machine or a container, not of a GPU
+  bool of_device = false;     ///< a word of the table says that it is a GPU's, or an allocator's
 
   /// The memory of a whole GPU, as the driver counts it.
   bool of_driver() const { return reading.label.empty() && !host; }

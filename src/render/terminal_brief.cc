@@ -161,7 +161,9 @@ void add_failures(Page& page, const Report& report) {
 }
 
 /// Whether one value describes the whole series.
-bool is_level(const ReportSeries& of) { return of.trend.shape == "flat" && of.trend.release.empty(); }
+bool is_level(const ReportSeries& of) {
+  return of.trend.shape == "flat" && of.trend.release.empty() && !changes_between_counts(of);
+}
 
 /// For example "19.55 → 77.20 GiB, steps 10–1240 (lines 32–156)". A flat series shows a level instead of two values,
 /// and its peak if that is far above. The share of the memory follows, unless another line shows it.

@@ -71,6 +71,16 @@ std::string clock_text(const ReportSeries& of, double x) {
 
 }  // namespace
 
+bool changes_between_counts(const ReportSeries& of) {
+  constexpr double far = 0.1;  // of the last level
+  const std::vector<ReportStage>& stages = of.trend.stages;
+  const auto last =
+      std::find_if(stages.rbegin(), stages.rend(), [](const ReportStage& s) { return s.kind == "restart"; });
+  return std::any_of(last, stages.rend(), [&](const ReportStage& stage) {
+    return stage.kind == "working" && std::abs(stage.last_value - of.last_value) > far * std::abs(of.last_value);
+  });
+}
+
 bool measures_free_memory(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
 
 std::string value_text(const ReportSeries& of, double value) {
@@ -187,6 +197,10 @@ std::string trend_words(const ReportSeries& of) {
   if (of.trend.unsure)
     return fmt::format("{}; {} values do not tell growth from loading", measures_free_memory(of) ? "fell" : "rose",
                        of.n);
+  // Shares and the free memory beside them are shown only.
+  constexpr i64 enough = 5;  // values for a trend
+  if (of.trend.why.empty() && of.trend.shape == "too_short" && of.n >= enough) return "its growth is not measured";
+  if (changes_between_counts(of) && !of.trend.why.empty()) return "in the last long stretch: " + of.trend.why;
   return of.trend.why.empty() ? shape_words(of.trend.shape) : of.trend.why;
 }
 

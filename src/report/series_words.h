@@ -31,6 +31,9 @@ inline constexpr double nearly_full = 0.9;
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x);
 /// For example "steps 10–1240", and whether the log counted them anew in between; "" without steps.
 std::string step_range_words(const ReportSeries& of);
+/// Whether steps are counted anew in between, with other levels before than after: the trend is that of the last
+/// values.
+bool changes_between_counts(const ReportSeries& of);
 /// The trend, for example "+7.59 MiB per step since step 200 (±0.44)" or "flat at 13.0 GiB".
 std::string trend_words(const ReportSeries& of);
 /// The trend where its rate is known from another line: "rising since step 200 (±0.44 MiB)".

@@ -114,8 +114,17 @@ bool is_binary(std::string_view first) {
     return odd;
   }();
   first = first.substr(0, look);
-  const auto odd =
-      std::count_if(first.begin(), first.end(), [&](char c) { return is_odd[static_cast<unsigned char>(c)]; });
+  const auto count = [&](std::string_view part) {
+    return std::count_if(part.begin(), part.end(), [&](char c) { return is_odd[static_cast<unsigned char>(c)]; });
+  };
+  auto odd = count(first);
+  // A machine that crashed, or a program that reserves room for its header, leaves one hole of zeros in a text.
+  constexpr std::size_t least_hole = 512;
+  if (const std::size_t hole = first.find(std::string(least_hole, '\0')); hole != first.npos && hole >= least) {
+    const std::size_t end = std::min(first.find_first_not_of('\0', hole), first.size());
+    odd -= static_cast<std::ptrdiff_t>(end - hole);
+    first.remove_suffix(end - hole);
+  }
   return first.size() >= least && static_cast<std::size_t>(odd) * 20 > first.size();
 }
 

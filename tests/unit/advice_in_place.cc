@@ -242,4 +242,17 @@ TEST_CASE("five values of a monitor may be a load, and fill nothing") {
   CHECK(many.series.at(0).trend.forecast);
 }
 
+TEST_CASE("a level is that of the last stretch where others before it were elsewhere") {
+  std::string loops;
+  const auto add = [&](int steps, double level) {
+    for (int i = 1; i <= steps; ++i) loops += fmt::format("[Iteration {}] Memory: {:.2f} MB | CPU: 9.9%\n", i, level);
+  };
+  add(14, 448.18);
+  add(25, 733.7);
+  add(18, 587.2);
+  const Report report = diagnose({{"job.log", loops}});
+  REQUIRE(report.series.size() == 1);
+  CHECK(trend_words(report.series[0]) == "in the last long stretch: flat at 587.20 MiB");
+}
+
 }  // namespace oomdoctor

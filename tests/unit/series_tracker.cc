@@ -30,6 +30,7 @@ class Tracked {
     const Window window(text);
     LineRef ref;
     ref.line = window.line_around(0, 1);
+    ref.line.prefix.time = clock;
     ref.reader = *readers_.insert(reader).first;
     const Cursor cursor(window, ref.line);
     CurrentLine here;
@@ -49,6 +50,7 @@ class Tracked {
   }
 
   double quantum = 0, capacity = 0;
+  std::optional<double> clock;  ///< that the line prints in front
 
  private:
   ScanResult out_;
@@ -96,11 +98,14 @@ TEST_CASE("a step is read or absent, never made up", "[series_tracker]") {
 
 TEST_CASE("a clock without a date that falls back has passed midnight", "[series_tracker]") {
   Tracked clock;
-  for (const double moment : {day - 10, 5.0, day - 1, 3.0}) clock.add(1 + moment, {{}, moment, {}});
-  CHECK(clock.xs() == Xs{0, 15, day + 9, day + 13});
+  for (const double moment : {day - 10, 5.0, day - 7200, 3.0}) clock.add(1 + moment, {{}, moment, {}});
+  CHECK(clock.xs() == Xs{0, 15, day - 7190, day + 13});
+  Tracked unordered;  // by less than an hour: lines out of order, and a second recording
+  for (const double moment : {100.0, 160.0, 159.0, 90.0, 95.0}) unordered.add(1 + moment, {{}, moment, {}});
+  CHECK(unordered.xs() == Xs{0, 60, 59, 0, 5});
   Tracked dated;  // a date that falls back is an earlier moment
-  for (const double moment : {1e9, 1e9 + 60, 1e9 + 30}) dated.add(moment, {{}, moment, {}});
-  CHECK(dated.xs() == Xs{0, 60, 30});
+  for (const double moment : {1e9, 1e9 + 60, 1e9 + 30, 1e9 - 90, 1e9 - 30}) dated.add(moment, {{}, moment, {}});
+  CHECK(dated.xs() == Xs{0, 60, 30, 0, 60});
 }
 
 TEST_CASE("a value without a time lies one interval after the value before it", "[series_tracker]") {
@@ -110,6 +115,16 @@ TEST_CASE("a value without a time lies one interval after the value before it", 
   times.add(3, {});
   times.add(4, {});
   CHECK(times.xs() == Xs{0, 5, 10, 15});
+}
+
+TEST_CASE("a series that began on the clock stays on it when the log begins to count", "[series_tracker]") {
+  Tracked times;
+  times.add(1, {{}, 100.0, {}});
+  times.clock = 105;
+  times.add(2, {});
+  times.clock = 130;
+  times.add(3, {{}, {}, 7});
+  CHECK(times.xs() == Xs{0, 5, 30});
 }
 
 TEST_CASE("a step beyond all sense stays at the step before it", "[series_tracker]") {

@@ -114,6 +114,14 @@ TEST_CASE("zero bytes identify UTF-16 without a byte order mark", "[source]") {
   }
 }
 
+TEST_CASE("one hole of zeros makes no text a binary file", "[source]") {
+  const std::string header(200, 'h'), row = "12:00:01, 8120 MiB\n";
+  CHECK_FALSE(is_binary(header + std::string(4000, '\0') + row));
+  CHECK(is_binary(header + std::string(100, '\0') + row));  // as between the fields of an archive
+  CHECK(is_binary(std::string(600, '\0') + header));
+  CHECK(is_binary(header + std::string(600, '\0') + std::string(40, '\x01')));
+}
+
 TEST_CASE("half a surrogate pair is marked as damage", "[source]") {
   Source source = Source::of_text("name", testing::utf16(std::u32string(U"a") + char32_t{0xDC00} + U"b", false, true));
   CHECK(all_of(source, 64) ==
