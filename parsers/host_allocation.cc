@@ -130,6 +130,19 @@ void quantum_package(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The old forms print their amounts in bytes and without a unit.
+void duckdb(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = m.has(4) ? allocation_failure("bad-alloc", "duckdb") : allocation_failure("program-limit", "duckdb");
+  oom.request = read_size(m[1]);
+  if (!m.has(4)) oom.traits = {OomTrait::heap};
+  if (m.has(2)) {
+    oom.process = read_size(m[2]);
+    oom.limit = read_size(m[3]);
+  }
+  sink.oom(std::move(oom));
+}
+
 /// "not enough memory" is the wording of the build for Windows.
 void torch(const Match& m, EventSink& sink) {
   if (m[1] == "notenoughmemory") sink.setting("system", "Windows");
