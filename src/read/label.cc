@@ -277,8 +277,8 @@ bool is_runtime_account(std::string_view text) {
   if (text.find("_in_bytes: ") != text.npos && text.ends_with(" k")) return true;
   if (text.find(" mem usage=") != text.npos && (text.find(" ends. ") != text.npos || text.find(" end. ") != text.npos))
     return true;
-  // "nvme nvme0: allocated 64 MiB host memory buffer."
-  return text.ends_with(" bytes of page_cgroup") || text.ends_with(" host memory buffer.");
+  // The second: the buffer of a disk in the RAM of the machine.
+  return text.ends_with(" bytes of page_cgroup") || text.ends_with(" memory buffer.");
 }
 
 }  // namespace

@@ -203,7 +203,7 @@ void add_short_series(Page& page, const Report& report) {
   if (found == nullptr) return;
   const ReportSeries& series = *found;
   const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
-  if (is_too_short && !is_single(series) && series.x_unit == "value")
+  if (is_too_short && !is_single(series) && series.x_unit == "value" && series.unit != "%")
     return;  // values without steps, of unknown origin
   if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report), 2);
   const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
