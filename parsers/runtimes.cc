@@ -2,6 +2,7 @@
 // the Ascend driver, vLLM's warm-up.
 //
 // These forms are not in other_gpu. All numbers are bytes.
+#include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
 #include "read/sizes.h"

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
