@@ -6,8 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/ascii.h"
-
 namespace oomdoctor {
 namespace {
 
@@ -149,8 +147,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   };
   static constexpr std::array<RemarkedLookalike, 6> remarked{
       {{"end/bus_error",
-        "a task died of a bus error, and the log does not say why: a full /dev/shm gives one, and so does a mapped "
-        "file "
+        "a task died of a bus error, and the log does not say why: a full /dev/shm gives one, as does a mapped file "
         "that became shorter"},
        {"limit/touched",
         "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
@@ -216,18 +213,20 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
                    *scan.last_progress, true});
 }
 
-/// Notes an exit code of a failed program, if nothing else shows why it ended.
+/// Notes the exit code of a failed program, if nothing else shows why it ended.
 void emit_exit_code(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
   const std::optional<Ending>& ending = runs.last().ending;
-  if (!ending || ending->kind != "exit" || ending->decides || runs.last().outcome != Outcome::no_oom ||
+  if (!ending || ending->decides || runs.last().outcome != Outcome::no_oom ||
       scan.remark_counts.contains("run/completed"))
     return;
-  constexpr std::size_t most = 120;  // bytes
-  const std::string_view line = trimmed(ending->at.excerpt);
-  notes.push_back({Severity::warning,
-                   fmt::format("the program failed: \"{}\"; the log does not show why",
-                               line.size() > most ? std::string(line.substr(line.size() - most)) : std::string(line)),
-                   ending->at, true});
+  const Span& end = ending->at.span;
+  for (const Event& event : scan.remarks)
+    if (const auto* exit = std::get_if<Exit>(&event.what); exit != nullptr && exit->code.value_or(0) != 0 &&
+                                                           event.evidence.span.source == end.source &&
+                                                           event.evidence.span.first_line == end.first_line)
+      return notes.push_back(
+          {Severity::warning,
+           fmt::format("the program failed with exit code {}; the log does not show why", *exit->code), ending->at});
 }
 
 /// Notes a table of memory that contains no values, if nothing else shows memory.

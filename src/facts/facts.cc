@@ -2,6 +2,7 @@
 #include "facts/facts.h"
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <cmath>
 #include <cstdio>
@@ -15,8 +16,7 @@ namespace {
 /// The specs by the hash of their name, with open addressing: a diagnosis looks up some hundred names.
 class SpecsByName {
  public:
-  SpecsByName() {
-    assert(2 * specs_.size() <= slots_.size());
+  SpecsByName() : slots_(std::bit_ceil(2 * specs_.size())) {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       std::size_t at = slot_of(specs_[i].name);
       while (slots_[at] != 0) at = (at + 1) % slots_.size();
@@ -34,7 +34,7 @@ class SpecsByName {
   std::size_t slot_of(std::string_view name) const { return std::hash<std::string_view>{}(name) % slots_.size(); }
 
   std::span<const FactSpec> specs_ = fact_specs();
-  std::array<std::uint16_t, 1024> slots_{};  ///< 0, or 1 + the index of the spec
+  std::vector<std::uint16_t> slots_;  ///< 0, or 1 + the index of the spec; at most half of them are used
 };
 
 std::size_t index_of(const FactSpec& spec) { return static_cast<std::size_t>(&spec - fact_specs().data()); }

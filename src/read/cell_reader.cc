@@ -13,8 +13,6 @@
 namespace oomdoctor {
 namespace {
 
-/// No GPU has this many MiB, so larger amounts are bytes.
-constexpr double max_mebibytes = 1e7, max_gpu_mebibytes = 1.1e6;
 constexpr int max_index = 1024;
 
 /// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
@@ -70,7 +68,7 @@ CellAmount read_amount(std::string_view cell, char separator, const TableColumn&
   }
   // Without a unit anywhere, it is in MiB as in nvidia-smi, unless no GPU is so large.
   amount->bare = amount->unit == 0;
-  if (amount->bare) amount->unit = amount->number > max_mebibytes ? 1 : mebibyte;
+  if (amount->bare) amount->unit = amount->number > min_bytes ? 1 : mebibyte;
   return *amount;
 }
 
@@ -189,7 +187,7 @@ bool CellReader::read_amounts(TableRow& row) {
     if (amounts_[k].bare) amounts_[k].unit = 1;
   // Neither MiB of a GPU nor its bytes.
   if (!bytes && std::any_of(amounts_.begin(), amounts_.end(),
-                            [](const CellAmount& a) { return a.bare && a.number > max_gpu_mebibytes; }))
+                            [](const CellAmount& a) { return a.bare && a.number > max_mebibytes; }))
     fits = false;
   for (std::size_t k = memory_.size(); k < amounts_.size(); ++k)
     if (amounts_[k].unit > 0 && !column_of(k).device && !column_of(k).host)

@@ -84,8 +84,10 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
 /// Memory that no word gives to a GPU or to an allocator may also be in KiB, as ps and `time` count it: then only
 /// numbers below the KiB of any program, or with decimals, are MiB.
 CellUnit infer_unit(double largest, bool decimals, const TableColumn& column) {
-  constexpr double min_bytes = 1e7, min_host_bytes = 4e9, min_mebibytes = 256, max_mebibytes = 1.1e6;
-  constexpr double min_other_bytes = 1e9, min_kibibytes = 6000;
+  constexpr double min_host_bytes = 4e9;   // fewer may be KiB of a machine
+  constexpr double min_other_bytes = 1e9;  // fewer may be KiB of a process
+  constexpr double min_mebibytes = 256;    // fewer may be GiB, or per cent
+  constexpr double min_kibibytes = 6000;   // no Python process takes fewer
   if (column.host) return largest >= min_host_bytes ? CellUnit::bytes : CellUnit::unknown;
   const bool kibibytes = !column.of_device && !column.of_driver();
   if (largest > (kibibytes ? min_other_bytes : min_bytes)) return CellUnit::bytes;
@@ -263,7 +265,9 @@ bool drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
   const bool of_machine = std::all_of(columns.begin(), columns.end(), [](const TableColumn& c) {
     return c.role != ColumnRole::amount || c.host || to_string(c.reading.metric).starts_with("host");
   });
-  if ((!moves || rows <= most_devices) && (!(apart || of_machine) || rows < least_rows)) return false;
+  const bool beyond_devices = moves && rows > most_devices;
+  const bool of_no_device = (apart || of_machine) && rows >= least_rows;
+  if (!beyond_devices && !of_no_device) return false;
   layout.columns[static_cast<std::size_t>(index)] = "row";
   return true;
 }

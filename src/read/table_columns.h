@@ -16,6 +16,10 @@ namespace oomdoctor {
 
 inline constexpr double mebibyte = static_cast<double>(MiB);
 
+// The unit of numbers without one, by their size.
+inline constexpr double max_mebibytes = 1.1e6;  ///< of the MiB of a GPU, also of several together: 1 TiB
+inline constexpr double min_bytes = 1e7;        ///< of a GPU's bytes: no process takes so little
+
 enum class ColumnRole {
   other,
   time,     ///< a date, a clock, or both

@@ -289,11 +289,13 @@ bool is_installed_script(std::string_view file) {
   return file.substr(0, slash).ends_with("/bin") && file.find('.', slash) == file.npos;
 }
 
-/// A launcher raises its own error in its own process after another one died. Its frames say nothing of the failure.
+/// A launcher raises its own error in its own process after another one died, and Dask's client the error of a task.
+/// Their frames say nothing of the failure.
 bool is_of_launcher(const std::vector<Frame>& frames) {
   return std::any_of(frames.begin(), frames.end(), [](const Frame& frame) {
     return frame.code.starts_with("raise ChildFailedError(") ||
            frame.code.starts_with("raise subprocess.CalledProcessError(") ||
+           frame.code.starts_with("raise exception.with_traceback(") ||
            frame.file.find("/torch/distributed/launcher/") != std::string::npos;
   });
 }

@@ -106,6 +106,23 @@ TEST_CASE("operations of JAX outside of compiled functions and gradients", "[pha
   CHECK_FALSE(single("return jnp.dot(a, b)", "g = jax.grad(loss)(params)"));
 }
 
+TEST_CASE("the arguments that a call returns anew are known by their positions", "[phases]") {
+  const auto returned = [](const std::string& code) {
+    const ScanResult scan = run_of(0);
+    const Incident incident = failed_in({{"/home/u/run.py", 4, "main", code, false}});
+    Facts facts;
+    phase_facts(scan, incident, find_phase(scan, incident), facts);
+    return facts.text("trace.returned_arguments").value_or("none");
+  };
+  CHECK(returned("w, state, loss = step(w, state, x)") == "0, 1");
+  CHECK(returned("loss, w = train.step(x, w, key)") == "1");
+  CHECK(returned("w, loss = step(w, f(x), y)") == "0");
+  CHECK(returned("y = step(w, x)") == "none");
+  CHECK(returned("w = w + grad(w)") == "none");
+  CHECK(returned("if w == step(w):") == "none");
+  CHECK(returned("w = step(") == "none");
+}
+
 TEST_CASE("the words of a function's name show the phase", "[phases]") {
   const auto phase = [](const Frame& frame) { return phase_in(run_of(50), {frame}); };
   CHECK(phase({"run.py", 1, "resumeTraining", "", false}) == "checkpoint_load");

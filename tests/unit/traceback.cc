@@ -228,6 +228,21 @@ TEST_CASE("the frames of a launcher say nothing of the failure, also without the
           "    return launch_agent(self._config, self._entrypoint, list(args))\n",
           "here")
           .empty());
+  CHECK(frames_at("a worker was restarted here\nTraceback (most recent call last):\n  File \"/home/u/run.py\", line "
+                  "41, in main\n"
+                  "    total = client.gather(parts)\n"
+                  "  File \"/opt/venv/lib/python3.11/site-packages/distributed/client.py\", line 1851, in _gather\n"
+                  "    raise exception.with_traceback(traceback)\n",
+                  "here")
+            .empty());
+}
+
+TEST_CASE("a traceback below the message that ends with another exception is not its own", "[traceback]") {
+  const std::string below =
+      "no room here\nTraceback (most recent call last):\n  File \"/home/u/run.py\", line 41, in main\n"
+      "    mean = total / seen\n";
+  CHECK(frames_at(below + "ZeroDivisionError: division by zero\n", "here").empty());
+  CHECK(frames_at(below + "torch.OutOfMemoryError: CUDA out of memory\n", "here").size() == 1);
 }
 
 }  // namespace oomdoctor
