@@ -281,9 +281,9 @@ std::string performed_checks_words(const Report& report) {
   std::string looked = tables && series > 0
                            ? fmt::format("the level of {}", plural(series, "memory series", "memory series"))
                            : "OOM messages, kills, a full /dev/shm";
-  const auto followed = static_cast<std::int64_t>(
-      std::count_if(report.series.begin(), report.series.end(),
-                    [](const ReportSeries& series) { return series.trend.shape != "too_short"; }));
+  const auto followed =
+      static_cast<std::int64_t>(std::count_if(report.series.begin(), report.series.end(),
+                                              [](const ReportSeries& one) { return one.trend.shape != "too_short"; }));
   if (followed == 0) return looked;
   const std::int64_t all = followed + report.more_series;
   const std::string part = report.more_series > 0 ? count_text(followed) + " of " : "";
