@@ -110,7 +110,7 @@ bool CellReader::split(std::string_view line) {
 bool CellReader::read_cell(std::string_view cell, const TableColumn& column, TableRow& row) {
   switch (column.role) {
     case ColumnRole::time:
-      if (const auto day = read_cell_day(cell))
+      if (const auto day = cell.find(':') == cell.npos ? read_cell_day(cell) : std::nullopt)
         day_ = day;
       else if (const auto time = read_cell_time(cell))
         row.time = time;

@@ -31,8 +31,11 @@ struct KnownSubject {
   Origin origin;
   /// The last emitted subject with the same index; null if the subject cannot be distinguished from others.
   const KnownSubject** last_emitted = nullptr;
-  /// Prepared readings by column and unit: all but value and quantum.
-  std::map<std::pair<std::size_t, double>, Reading> readings;
+  struct Prepared {
+    double unit = 0;  ///< bytes; 0 if not prepared
+    Reading reading;  ///< all but value and quantum
+  };
+  std::vector<Prepared> readings;  ///< of each column of memory, in its last unit
 
   bool is(const RowSubject& s) const {
     return uuid == s.uuid && bus == s.bus && name == s.name && group == s.group && subgroup == s.subgroup &&
@@ -289,9 +292,11 @@ class TableRows final : public Rows {
 
   /// Returns the prepared reading of the series, so that each row only sets the value and the quantum.
   Reading& find_reading(KnownSubject& subject, std::size_t k, double unit) const {
-    const auto [at, added] = subject.readings.try_emplace({k, unit});
-    Reading& reading = at->second;
-    if (!added) return reading;
+    if (subject.readings.size() <= k) subject.readings.resize(reader_.memory_count());
+    KnownSubject::Prepared& prepared = subject.readings[k];
+    Reading& reading = prepared.reading;
+    if (prepared.unit == unit) return reading;
+    prepared.unit = unit;
     reading = reader_.column_of(k).reading;
     if (reading.unit.empty())
       reading.unit = unit == 1 ? "B" : unit == mebibyte ? "MiB" : unit > mebibyte ? "GiB" : "KiB";

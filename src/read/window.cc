@@ -16,10 +16,7 @@ const Joined::Start& Joined::line_at(std::size_t offset) const {
   return *line;
 }
 
-const LineIndex& Window::lines() const {
-  if (!lines_) lines_.emplace(buffer_);
-  return *lines_;
-}
+const LineIndex& Window::make_lines() const { return lines_.emplace(buffer_); }
 
 i64 Window::removed_breaks(std::size_t begin, std::size_t end) const {
   if (removed_breaks_.empty()) return 0;

@@ -106,7 +106,8 @@ class Window {
   /// The first multiple of long_line in the text at or after `at`, as an offset in the buffer.
   std::size_t next_long_end(std::size_t at) const { return at + (long_line - (offset_ + at) % long_line) % long_line; }
 
-  const LineIndex& lines() const;
+  const LineIndex& lines() const { return lines_ ? *lines_ : make_lines(); }
+  const LineIndex& make_lines() const;
 
   std::string_view buffer_;
   std::span<const std::size_t> removed_breaks_;

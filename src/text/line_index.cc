@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <functional>
 
 // Highway compiles this file once for each instruction set, by including it again. The program chooses the one for the
 // machine at run time.
@@ -18,21 +17,21 @@ namespace oomdoctor::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sets the bits of both kinds of ends, in words of 64 bytes. True if the text has a byte of an escape or a NUL hole.
-/// `size` is a multiple of 64.
-bool mark_ends(const char* text, std::size_t size, std::uint64_t* feeds, std::uint64_t* returns) {
+/// Sets the bits of all ends, and of '\n' alone, in words of 64 bytes. True if the text has a byte of an escape or a
+/// NUL hole. `size` is a multiple of 64.
+bool mark_ends(const char* text, std::size_t size, std::uint64_t* feeds, std::uint64_t* breaks) {
   bool strange = false;
 #if HWY_TARGET == HWY_SCALAR
   for (std::size_t at = 0; at < size; at += 64) {
-    std::uint64_t feed = 0, back = 0;
+    std::uint64_t feed = 0, end = 0;
     for (unsigned i = 0; i < 64; ++i) {
       const char c = text[at + i];
       feed |= std::uint64_t{c == '\n'} << i;
-      back |= std::uint64_t{c == '\r'} << i;
+      end |= std::uint64_t{c == '\n' || c == '\r'} << i;
       strange |= c == '\x1b' || c == '\0';
     }
     feeds[at / 64] = feed;
-    returns[at / 64] = back;
+    breaks[at / 64] = end;
   }
 #else
   const hn::CappedTag<std::uint8_t, 64> d;
@@ -41,14 +40,15 @@ bool mark_ends(const char* text, std::size_t size, std::uint64_t* feeds, std::ui
   auto found = zero;
   for (std::size_t at = 0; at < size; at += lanes) {
     const auto bytes = hn::LoadU(d, reinterpret_cast<const std::uint8_t*>(text) + at);
-    hn::StoreMaskBits(d, hn::Eq(bytes, feed), reinterpret_cast<std::uint8_t*>(feeds) + at / 8);
-    hn::StoreMaskBits(d, hn::Eq(bytes, back), reinterpret_cast<std::uint8_t*>(returns) + at / 8);
+    const auto feeds_here = hn::Eq(bytes, feed);
+    hn::StoreMaskBits(d, feeds_here, reinterpret_cast<std::uint8_t*>(feeds) + at / 8);
+    hn::StoreMaskBits(d, hn::Or(feeds_here, hn::Eq(bytes, back)), reinterpret_cast<std::uint8_t*>(breaks) + at / 8);
     found = hn::Or(found, hn::VecFromMask(d, hn::Or(hn::Eq(bytes, escape), hn::Eq(bytes, zero))));
   }
   strange = !hn::AllFalse(d, hn::Ne(found, zero));
   if constexpr (std::endian::native == std::endian::big)
     for (std::size_t w = 0; w < size / 64; ++w)
-      feeds[w] = __builtin_bswap64(feeds[w]), returns[w] = __builtin_bswap64(returns[w]);
+      feeds[w] = __builtin_bswap64(feeds[w]), breaks[w] = __builtin_bswap64(breaks[w]);
 #endif
   return strange;
 }
@@ -68,6 +68,13 @@ constexpr std::size_t bits = 64;
 std::uint64_t from(std::size_t i) { return ~std::uint64_t{0} << i % bits; }
 std::uint64_t before(std::size_t i) { return ~from(i); }
 
+/// The number of bits, where most words have none or one: std::popcount is a call on machines of any age.
+i64 count_few(std::uint64_t word) {
+  i64 n = 0;
+  for (; word != 0; word &= word - 1) ++n;
+  return n;
+}
+
 }  // namespace
 
 LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), feeds_(text.size() / bits + 2) {
@@ -79,7 +86,6 @@ LineIndex::LineIndex(std::string_view text) : breaks_(text.size() / bits + 2), f
     std::memcpy(rest, text.data() + whole, text.size() - whole);
     clean_ &= !HWY_DYNAMIC_DISPATCH(mark_ends)(rest, bits, &feeds_[whole / bits], &breaks_[whole / bits]);
   }
-  std::transform(feeds_.begin(), feeds_.end(), breaks_.begin(), breaks_.begin(), std::bit_or());
 }
 
 std::size_t LineIndex::find_begin(std::size_t at, std::size_t from_place) const {
@@ -108,8 +114,8 @@ i64 LineIndex::feeds(std::size_t begin, std::size_t end) const {
   const std::size_t last = end / bits;
   std::uint64_t word = feeds_[w] & from(begin);
   i64 n = 0;
-  for (; w < last; word = feeds_[++w]) n += std::popcount(word);
-  return n + std::popcount(word & before(end));
+  for (; w < last; word = feeds_[++w]) n += count_few(word);
+  return n + count_few(word & before(end));
 }
 
 }  // namespace oomdoctor

@@ -221,6 +221,10 @@ void Prefilter::scan(std::string_view text, std::size_t begin, std::size_t end, 
     if (work == nullptr) continue;
     work->candidates += found.candidates;
     work->fingerprints += found.count;
+    for (std::size_t i = 0; i < found.count; ++i) {
+      const std::uint32_t slot = slot_of(found.hash[i]);
+      work->comparisons += std::size_t{tables_->first_entry[slot + 1]} - tables_->first_entry[slot];
+    }
   }
 }
 

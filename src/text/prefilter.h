@@ -21,10 +21,11 @@ struct AnchorHit {
   std::uint32_t anchor = 0;  ///< index of the anchor
 };
 
-/// The work of a scan, as numbers of positions.
+/// The work of a scan.
 struct PrefilterWork {
-  std::size_t candidates = 0;    ///< kept by the kernel
-  std::size_t fingerprints = 0;  ///< kept by the hash
+  std::size_t candidates = 0;    ///< positions that the kernel kept
+  std::size_t fingerprints = 0;  ///< of these, positions that the hash kept
+  std::size_t comparisons = 0;   ///< of anchors with these fingerprints
 };
 
 /// Immutable after construction, so threads may scan concurrently.

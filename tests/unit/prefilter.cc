@@ -117,6 +117,7 @@ TEST_CASE("the prefilter follows its plan and chooses the bytes of unplanned anc
   filter.scan(text, 0, text.size(), hits, &work);
   CHECK(work.fingerprints >= 2);
   CHECK(work.candidates >= work.fingerprints);
+  CHECK(work.comparisons >= work.fingerprints);
 }
 
 TEST_CASE("the tables of the shipped plan are those of its placements", "[prefilter]") {
