@@ -214,9 +214,13 @@ void advice_facts(Facts& facts) {
   // an evicted pod.
   const auto used = get("host.used");
   const auto bound = get("host.limit") ? get("host.limit") : get("host.capacity");
-  if (bound || (used && facts.is_true("host.evicted")))
-    set("advice.host_to", round_up(std::max(used.value_or(0), bound.value_or(0)) * host_room, static_cast<double>(GiB)),
-        {"host.used", "host.limit", "host.capacity"});
+  // What is read before the first step passes through host RAM.
+  const auto loaded = facts.is_true("run.started") ? std::nullopt : get("settings.checkpoint_size");
+  if (bound || (used && facts.is_true("host.evicted"))) {
+    const double known = std::max({used.value_or(0), bound.value_or(0), loaded.value_or(0)});
+    set("advice.host_to", round_up(known * host_room, static_cast<double>(GiB)),
+        {"host.used", "host.limit", "host.capacity", "settings.checkpoint_size"});
+  }
   if (facts.is_true("host.shm_full")) set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)
     set("advice.workers_to",

@@ -60,8 +60,7 @@ void add_failure(Document& page, const Content& content, const ReportIncident& o
            html_inline(place(of.location)));
   if (const std::string who = incident_circumstances(of); !who.empty())
     page.add(" <span class=\"muted\">{}</span>", html_inline(who));
-  const auto again = static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences;
-  if (again > 0) {
+  if (const std::int64_t again = printed_again(of); again > 0) {
     page.add(", printed again {}", plural(again, "time", "times"));
     if (!of.occurrences.empty()) page.add(" (<code>{}</code>)", html_inline(places(of.occurrences, 5)));
   }

@@ -42,7 +42,7 @@ void add_excerpt(Page& page, const ReportIncident& of) {
 std::string location_line(const ReportIncident& of) {
   constexpr std::size_t named = 2;
   std::string text = plain_line(place(of.location));
-  const auto again = static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences;
+  const std::int64_t again = printed_again(of);
   std::vector<Location> first = of.occurrences;
   first.resize(std::min(first.size(), named));
   const bool one_file =
@@ -54,9 +54,7 @@ std::string location_line(const ReportIncident& of) {
   // Kernel, scheduler and shell each report the same death in their own words.
   if (!first.empty()) text += (of.kind == "host" ? ", also at " : ", printed again at ") + places_text;
   const auto unnamed = again - static_cast<std::int64_t>(first.size());
-  if (unnamed > 0)
-    text +=
-        first.empty() ? ", printed again " + plural(unnamed, "time", "times") : fmt::format(" and {} more", unnamed);
+  if (unnamed > 0) text += fmt::format(" and {} more", unnamed);
   const std::string who = plain_line(incident_circumstances(of));
   return who.empty() ? text : text + "  (" + who + ")";
 }

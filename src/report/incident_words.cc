@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/bytes.h"
+#include "model/scan_result.h"
 
 namespace oomdoctor {
 namespace {
@@ -83,7 +85,13 @@ std::string_view look_up(const std::array<Words, n>& table, std::string_view id)
   return found == table.end() ? std::string_view{} : found->second;
 }
 
-std::string text(const Bytes& bytes) { return bytes_text(bytes.count); }
+/// In the unit of the log where another one would show digits that the log does not have: "0.19 GiB", not 194.56 MiB.
+std::string text(const Bytes& bytes) {
+  const i64 step = saturated_sum(bytes.slack, bytes.slack);
+  i64 unit = 1;
+  while (unit <= std::abs(bytes.count) >> 10) unit <<= 10;
+  return step > unit ? bytes_text(bytes.count, to_double(step)) : bytes_text(bytes.count);
+}
 
 /// The message format overrides the agent, because it is more exact.
 std::string host_title(std::string_view agent, std::string_view message_format) {
@@ -174,6 +182,11 @@ std::string memory_name(const ReportIncident& of) {
   if (of.kind == "shared_memory") return "shared memory";
   const std::string_view name = device_name(of.accelerator);
   return of.device ? fmt::format("{} {}", name, *of.device) : fmt::format("the {}", name);
+}
+
+std::int64_t printed_again(const ReportIncident& of) {
+  const bool all_listed = of.occurrences.size() < ScanLimits::occurrences;
+  return static_cast<std::int64_t>(of.occurrences.size()) + (all_listed ? 0 : of.more_occurrences);
 }
 
 std::string incident_title(const ReportIncident& of) {

@@ -20,6 +20,9 @@ std::vector<const ReportIncident*> root_incidents(const Report& report);
 /// Of such failures, the one that the verdict is about, else the last one. There must be one.
 const ReportIncident& shown_incident(const Report& report, const std::vector<const ReportIncident*>& roots);
 
+/// How often the log prints the message again. What only an allocator's counter shows is not printed.
+std::int64_t printed_again(const ReportIncident& of);
+
 std::string incident_title(
     const ReportIncident& of);  ///< for example "GPU 0 ran out of memory at step 1000, in the backward pass"
 std::string incident_circumstances(
