@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
+#include "read/label.h"
 #include "read/line_format.h"
 #include "read/prometheus_labels.h"
 #include "read/table_cells.h"
@@ -116,7 +118,11 @@ class MomentTest {
     }
     if (named_ || counted_ || !row.time) return;
     ++rows_;
-    if (last_ && *row.time < *last_ && row.elapsed) ++falls_;
+    if (!first_) first_ = row.time;
+    if (last_ && *row.time < *last_ && row.elapsed) {
+      ++falls_;
+      if (*row.time == *first_) ++restarts_;
+    }
     if (last_ && *row.time == *last_) ++repeated_;
     last_ = row.time;
   }
@@ -127,7 +133,8 @@ class MomentTest {
     if (back_ >= least_falls && forth_ == 0)
       return "the table begins with its newest row: oomdoctor reads none of it. Sort its rows by time, the oldest "
              "first";
-    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_)
+    // Where they always fall to the same value, the table has the rows of several runs.
+    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_ && restarts_ < falls_)
       return "the seconds of the table fall again and again: its rows do not show memory over time";
     if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
       return "all rows of the table have the same time: they do not show memory over time";
@@ -137,9 +144,9 @@ class MomentTest {
  private:
   bool named_ = false, counted_ = false;
   bool of_cards_ = false;  ///< the order of the rows distinguishes them
-  std::size_t rows_ = 0, falls_ = 0, repeated_ = 0;
+  std::size_t rows_ = 0, falls_ = 0, restarts_ = 0, repeated_ = 0;
   std::size_t back_ = 0, forth_ = 0;  ///< moments before and behind the one of the row before
-  std::optional<double> last_, last_moment_;
+  std::optional<double> first_, last_, last_moment_;
 };
 
 /// The moments of the first rows of a table: rows of one moment are about several things.
@@ -226,6 +233,95 @@ void find_key(std::span<const std::string> lines, Layout& layout) {
   }
 }
 
+/// Words of columns that say what a row is about where its rows compare things: each row of "model" is about another
+/// one. Beside a step, such rows would seem to be one thing that grows.
+bool names_subject(std::string_view printed) {
+  static constexpr auto subjects = std::to_array<std::string_view>(
+      {"dataset",  "model",     "method",  "algorithm",    "algo",      "config",       "configuration",  "test",
+       "testcase", "benchmark", "variant", "backend",      "framework", "scenario",     "implementation", "impl",
+       "solver",   "precision", "dtype",   "quantization", "strategy",  "architecture", "arch",           "workload"});
+  const std::string lowered = lower(printed);
+  IdentifierWords words(printed, lowered);
+  bool subject = false;
+  while (const auto word = words.next()) {
+    const bool found = std::find(subjects.begin(), subjects.end(), *word) != subjects.end();
+    if (!found && !one_of(*word, {"name", "id", "type", "case", "data", "set"})) return false;
+    subject |= found;
+  }
+  return subject;
+}
+
+/// Words of settings that a script sweeps over.
+bool names_swept_setting(std::string_view printed) {
+  return one_of(lower(printed),
+                {"batch_size", "batchsize", "batch size", "bs", "seq_len", "seqlen", "sequence_length", "seq_length",
+                 "context_length", "ctx_len", "resolution", "image_size", "img_size", "input_size", "problem_size"});
+}
+
+/// The cells of a column in the first rows.
+std::vector<std::string> first_cells(std::span<const std::string> lines, const Layout& layout, std::size_t column) {
+  constexpr std::size_t enough = 120;  // rows
+  std::vector<std::string> out;
+  std::vector<std::string_view> cells;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() == layout.columns.size()) out.emplace_back(trimmed_cell(cells[column]));
+    if (out.size() == enough) break;
+  }
+  return out;
+}
+
+/// Finds the column that names what each row is about, where the rows compare several things, and makes each of them a
+/// series of its own.
+void find_subjects(std::span<const std::string> lines, Layout& layout) {
+  constexpr std::size_t longest = 64;  // bytes
+  const auto columns = read_columns(layout.columns, layout.roles);
+  if (layout.separator == ' ' || !has_position(columns) ||
+      std::any_of(columns.begin(), columns.end(),
+                  [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; }))
+    return;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != ColumnRole::other || !names_subject(layout.columns[i])) continue;
+    const std::vector<std::string> cells = first_cells(lines, layout, i);
+    const auto is_name = [](const std::string& cell) {
+      std::size_t at = 0;
+      return cell.size() <= longest && !(read_number(cell, at) && at == cell.size());
+    };
+    const bool several = std::any_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell != cells[0]; });
+    if (!several || !std::all_of(cells.begin(), cells.end(), is_name)) continue;
+    layout.columns[i] = "session";
+    return;
+  }
+}
+
+/// The name of a setting that is larger, or smaller, in each row than in the row before; "" if there is none.
+std::string find_sweep(std::span<const std::string> lines, const Layout& layout) {
+  constexpr std::size_t least_rows = 4;
+  const auto columns = read_columns(layout.columns, layout.roles);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].role != ColumnRole::other || !names_swept_setting(layout.columns[i])) continue;
+    std::vector<double> values;
+    for (const std::string& cell : first_cells(lines, layout, i)) {
+      std::size_t at = 0;
+      const auto number = read_number(cell, at);
+      values.push_back(number && at == cell.size() ? number->value : values.empty() ? 0 : values.back());
+    }
+    // A length that grows by the same in each row may be that of one text which a model continues.
+    const bool length = lower(layout.columns[i]).find("batch") == std::string::npos && lower(layout.columns[i]) != "bs";
+    const auto grows_evenly = [&] {
+      for (std::size_t k = 2; k < values.size(); ++k)
+        if (values[k] - values[k - 1] != values[1] - values[0]) return false;
+      return true;
+    };
+    if (length && grows_evenly()) continue;
+    const auto not_rising = std::adjacent_find(values.begin(), values.end(), std::greater_equal<>());
+    const auto not_falling = std::adjacent_find(values.begin(), values.end(), std::less_equal<>());
+    if (values.size() >= least_rows && (not_rising == values.end() || not_falling == values.end()))
+      return layout.columns[i];
+  }
+  return {};
+}
+
 /// A column "index" that counts the rows names no GPU: it goes on by one from row to row, farther than any machine has
 /// GPUs, or each time at another second, or all memory beside it is of the machine.
 /// Without a time, such rows may be about anything. False if there is none.
@@ -294,15 +390,36 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
     if (const auto other = at(name); other != layout.columns.end()) *other = "unused";
 }
 
+/// True for the fields of process.memoryUsage() of Node.js, which are in bytes.
+bool names_node_memory(const std::vector<std::string>& names) {
+  return std::count(names.begin(), names.end(), "rss") == 1 &&
+         std::count(names.begin(), names.end(), "heapTotal") == 1 &&
+         std::count(names.begin(), names.end(), "heapUsed") == 1;
+}
+
+/// True if a table has these fields only: a program prints them again and again.
+bool has_node_memory_only(const std::vector<std::string>& names) {
+  return names_node_memory(names) && std::all_of(names.begin(), names.end(), [](std::string_view name) {
+           return one_of(name, {"rss", "heapTotal", "heapUsed", "external", "arrayBuffers"});
+         });
+}
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
+  if (names_node_memory(layout.columns)) *std::find(layout.columns.begin(), layout.columns.end(), "rss") = "rss (B)";
   if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
     layout = {};
     layout.note = "the rows of the table are counted, but have no time: they may not show memory over time";
     return true;
   }
+  if (const std::string setting = find_sweep(lines, layout); !setting.empty()) {
+    layout = {};
+    layout.note = "each row of the table has another " + setting + ": its rows do not show memory over time";
+    return true;
+  }
+  find_subjects(lines, layout);
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
@@ -563,6 +680,7 @@ bool sniff_table(const FirstLines& first, Layout& layout) {
   const auto is_memory = [](std::string_view, const TableHeader& header, Layout&) {
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
     const bool by_sign = header.layout.separator == ',' || header.layout.separator == ';';
+    if (by_sign && has_node_memory_only(header.layout.columns)) return true;
     return is_memory_table(header.columns) && (by_sign || has_position(header.columns));
   };
   return find_table_header(first, layout, is_memory) || find_sized_cells(first, layout) ||

@@ -463,6 +463,16 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
                         });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
                     (cpu && !unnamed.empty() && follows_cpu(parts, unnamed.front()));
+  // "api_memory_mb" beside "system_memory_used_gb": the one is of a part of what runs on the machine.
+  const auto of_part = [&](std::size_t i) {
+    const std::string_view first = parts[i].words.empty() ? std::string_view{} : parts[i].words.front();
+    return !first.empty() && !belongs_to_label(first) &&
+           !one_of(first, {"server", "machine", "instance", "vm", "os", "sys", "pod", "container", "namespace",
+                           "worker", "cluster", "main", "overall", "global", "cgroup", "total", "physical"});
+  };
+  const bool machine = std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
+    return !of_part(i) && columns[i].role == ColumnRole::amount && columns[i].reading.metric != Metric::host_rss;
+  });
   for (const std::size_t i : unnamed) {
     Metric& metric = columns[i].reading.metric;
     const bool smi = columns[i].reading.label.empty();
@@ -479,7 +489,9 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       columns[i].role = ColumnRole::other;
       continue;
     }
-    if (metric == Metric::memory || metric == Metric::used) metric = by_name ? Metric::host_rss : Metric::host_used;
+    if (machine && of_part(i) && metric == Metric::host_used) metric = Metric::host_rss;
+    if (metric == Metric::memory || metric == Metric::used)
+      metric = by_name || (machine && of_part(i)) ? Metric::host_rss : Metric::host_used;
     if (metric == Metric::free) metric = Metric::host_available;
     columns[i].host = true;
     if (smi) columns[i].reading.label = names[i];
