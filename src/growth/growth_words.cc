@@ -158,6 +158,15 @@ double share_elsewhere(const FittedSeries& fitted) {
   return all == 0 ? 0 : static_cast<double>(away) / static_cast<double>(all);
 }
 
+/// The level of the working stage, where most values of the run are.
+std::string flat_words(const FittedSeries& fitted) {
+  constexpr double few = 0.25, most = 0.5;  // of the values: evaluations and pauses
+  const double away = share_elsewhere(fitted);
+  if (away > most) return varying_words(fitted);
+  const std::string text = "flat at " + usual_level_text(fitted);
+  return away > few ? fmt::format("{}, but for {:.0f}% of the values", text, 100 * away) : text;
+}
+
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string last = size_text(fitted, fit.at(fitted.last()));
@@ -272,7 +281,6 @@ std::optional<double> narrow_range(const FittedSeries& fitted) {
 
 std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   constexpr double least_periods = 3;
-  constexpr double most_elsewhere = 0.25;  // of the values: evaluations and pauses
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(fitted.last()) - fit.at(fitted.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
@@ -283,9 +291,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
                                                                    : varying_words(fitted);
   switch (trend.shape) {
     case Shape::flat:
-      if (const double away = share_elsewhere(fitted); away > most_elsewhere)
-        return fmt::format("flat at {}, but for {:.0f}% of the values", usual_level_text(fitted), 100 * away);
-      return "flat at " + usual_level_text(fitted);
+      return flat_words(fitted);
     case Shape::spike:
       if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
       return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
