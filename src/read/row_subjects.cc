@@ -100,6 +100,12 @@ bool names_swept_setting(std::string_view printed) {
                  "context_length", "ctx_len", "resolution", "image_size", "img_size", "input_size", "problem_size"});
 }
 
+/// Words of what happened to one thing, or of a request to it: they name no thing of their own.
+bool is_state(std::string_view cell) {
+  return one_of(cell, {"pass", "passed", "fail", "failed", "ok", "error", "true", "false", "yes", "no", "get", "post",
+                       "put", "patch", "delete", "head", "options"});
+}
+
 /// The cells of a column in the first rows.
 std::vector<std::string> first_cells(std::span<const std::string> lines, const Layout& layout, std::size_t column) {
   constexpr std::size_t enough = 120;  // rows
@@ -152,7 +158,7 @@ void find_subjects(std::span<const std::string> lines, Layout& layout) {
     const std::vector<std::string> cells = first_cells(lines, layout, i);
     const auto is_name = [](const std::string& cell) {
       std::size_t at = 0;
-      return cell.size() <= longest && !(read_number(cell, at) && at == cell.size());
+      return cell.size() <= longest && !is_state(lower(cell)) && !(read_number(cell, at) && at == cell.size());
     };
     const bool several = std::any_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell != cells[0]; });
     if (!several || !std::all_of(cells.begin(), cells.end(), is_name)) continue;
