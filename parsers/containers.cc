@@ -42,14 +42,21 @@ std::vector<std::string_view> split_cells(std::string_view line) {
 
 bool docker_header(std::string_view line, Layout&) {
   const std::size_t share = line.find(" CPU % ");
-  return trimmed(line).starts_with("CONTAINER") && share != line.npos && line.find("MEM USAGE / LIMIT") > share;
+  const std::string_view names = trimmed(line);
+  return (names.starts_with("CONTAINER") || names.starts_with("NAME ")) && share != line.npos &&
+         line.find("MEM USAGE / LIMIT") > share;
 }
 
-/// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", …
+/// Columns: id, name, CPU share, "2.214GiB / 7.5GiB", … Without the id, as users ask for it.
 bool docker_row(std::string_view line, const Layout&, EventSink& sink) {
   const auto cells = split_cells(line);
-  if (cells.size() < 7 || !cells[2].ends_with('%') || !cells[3].ends_with('B') || cells[4] != "/") return false;
-  emit(cells[3], cells[5], "container " + std::string(cells[1]), sink);
+  const auto share =
+      std::find_if(cells.begin(), cells.end(), [](std::string_view cell) { return cell.ends_with('%'); });
+  constexpr std::ptrdiff_t behind = 4;  // the share, and the cells of the memory
+  if (share == cells.begin() || share - cells.begin() > 2 || cells.end() - share < behind || !share[1].ends_with('B') ||
+      share[2] != "/")
+    return false;
+  emit(share[1], share[3], "container " + std::string(share[-1]), sink);
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@
 #include "read/sizes.h"
 #include "read/table_cells.h"
 #include "read/table_rows.h"
+#include "read/tokens.h"
 #include "text/lines.h"
 
 namespace oomdoctor::parsers::host_tools {
@@ -177,13 +179,16 @@ void vmstat_counters(const Match& m, EventSink& sink) {
   sink.claim_through(last);
 }
 
-/// With -t, the zone of the time is the last name, and the time itself is two cells.
+/// With -t, the zone of the time is the last name, and the time itself is two cells. In German, the names are "Frei",
+/// "Puffer" and "Cache".
 bool vmstat_header(std::string_view line, Layout& layout) {
   layout = {};
-  for (const auto cell : split_at_blanks(line)) {
-    layout.columns.emplace_back(cell);
-    layout.roles.push_back(cell == "free" || cell == "buff" || cell == "cache" ? available : other);
-    if (cell == "id" || cell == "wa" || cell == "st" || cell == "gu") layout.roles.back() = end_of_names;
+  for (const auto printed : split_at_blanks(line)) {
+    const std::string name = lower(printed);
+    layout.columns.emplace_back(name == "frei" ? "free" : printed);
+    const bool counts = one_of(name, {"free", "frei", "buff", "puffer", "cache"});
+    layout.roles.push_back(counts ? available : other);
+    if (one_of(name, {"id", "wa", "st", "gu"})) layout.roles.back() = end_of_names;
   }
   layout.kind = "log";
   return std::count(layout.roles.begin(), layout.roles.end(), available) == 3;
@@ -321,6 +326,7 @@ class ProcessRows final : public Rows {
       if (stamp) rows_.emplace_back().time = stamp->seconds;
       return stamp.has_value();
     }
+    if (line.starts_with("Threads:")) return rows_.emplace_back().threads = true;
     ProcessRow row;
     auto stamp = read_time(line);
     if (!stamp) stamp = read_yearless_time(line);
@@ -335,22 +341,29 @@ class ProcessRows final : public Rows {
     if (!memory.has_value()) memory.emplace<Screens>();
     Screens& screens = *std::any_cast<Screens>(&memory);
     const ProcessRow& row = rows_[i];
-    if (row.pid == 0) return screens.time = row.time, void();
+    if (row.threads) return screens.threads = true, void();
+    if (row.pid == 0) return screens.time = row.time, screens.shown.clear();
     constexpr std::size_t max_processes = 4096;
     const auto known = screens.names.find(row.pid);
     if (known == screens.names.end()) {
       if (row.bytes > 0 && screens.names.size() < max_processes) screens.names.emplace(row.pid, row.name);
       return;
     }
-    sink.at({.pid = row.pid});
     Reading r = sampled_reading(Metric::host_rss, row.bytes, row.quantum, "KiB", "");
-    r.label = "process " + std::to_string(row.pid) + " (" + known->second + ")";
+    if (screens.threads) {
+      if (!is_first_thread(row, screens)) return;
+      r.label = "threads of " + row.name;
+    } else {
+      sink.at({.pid = row.pid});
+      r.label = "process " + std::to_string(row.pid) + " (" + known->second + ")";
+    }
     sink.reading(r, {}, row.time ? row.time : screens.time);
   }
 
  private:
   struct ProcessRow {
-    i64 pid = 0;  ///< 0: the first line of a screen
+    i64 pid = 0;           ///< 0: the first line of a screen
+    bool threads = false;  ///< the rows below are threads
     double bytes = 0, quantum = 1;
     std::optional<double> time;
     std::string name;
@@ -359,7 +372,17 @@ class ProcessRows final : public Rows {
   struct Screens {
     std::optional<double> time;
     std::map<i64, std::string> names;  ///< of processes
+    bool threads = false;
+    std::map<std::string, double> shown;  ///< bytes of the threads of this screen, by their name
+    std::set<std::string> mixed;          ///< names of threads of several processes
   };
+
+  /// True for the first thread of its name in a screen: all threads of a process have the memory of the process.
+  static bool is_first_thread(const ProcessRow& row, Screens& screens) {
+    const auto [other, first] = screens.shown.emplace(row.name, row.bytes);
+    if (!first && other->second != row.bytes) screens.mixed.insert(row.name);
+    return first && !screens.mixed.contains(row.name);
+  }
 
   bool read_cells(const std::vector<std::string_view>& cells, ProcessRow& row) const {
     for (std::size_t k = 0; k < layout_.roles.size(); ++k) {

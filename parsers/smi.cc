@@ -74,13 +74,17 @@ bool sniff(const FirstLines& first, Layout& layout) {
   put(found->bus, "pci.bus_id");
   put(found->total, "memory.total [MiB]");
   put(found->free, "memory.free [MiB]");
-  put(found->used, "memory.used [MiB]");
+  put(found->used, found->pid ? "used_gpu_memory [MiB]" : "memory.used [MiB]");
+  put(found->pid, "pid");
+  put(found->program, "process_name");
   layout.separator = found->separator;
   layout.sure_of_total = found->sure_of_total;
   layout.has_header = false;
-  layout.kind = "smi_csv";
-  layout.note = "rows of nvidia-smi without a header: column " + std::to_string(*found->used + 1) +
-                " was taken for memory.used in MiB, because of the cells' units and sizes";
+  layout.kind = found->pid ? "smi_apps_csv" : "smi_csv";
+  layout.note = "rows of nvidia-smi without a header: column " + std::to_string(*found->used + 1) + " was taken for " +
+                (found->pid ? "used_gpu_memory of the process in column " + std::to_string(*found->pid + 1)
+                            : "memory.used in MiB") +
+                ", because of the cells' units and sizes";
   return true;
 }
 

@@ -130,6 +130,43 @@ std::string varying_words(const FittedSeries& fitted) {
                      size_text(fitted, fitted.series.max_value), trend);
 }
 
+/// The difference between the end of the values and the last level of a law of levels, if it is clear beside the jump
+/// to that level: the values have not stayed there. Else 0.
+double distance_from_last_level(const FittedSeries& fitted, const Fit& fit, double last_knot) {
+  constexpr std::ptrdiff_t fewest = 3;
+  constexpr double end = 0.05;   // of the values
+  constexpr double clear = 0.5;  // of the jump
+  const std::vector<double>& y = fitted.samples.points.y;
+  const auto count = std::max(fewest, static_cast<std::ptrdiff_t>(end * static_cast<double>(y.size())));
+  if (std::ssize(y) <= count) return 0;
+  const double level = fit.at(fitted.last());
+  const double jump = level - fit.at(last_knot - fitted.window() / 1000);
+  const double away = compute_median(std::vector<double>(y.end() - count, y.end())) - level;
+  return away * jump > 0 && std::abs(away) > clear * std::abs(jump) ? away : 0;
+}
+
+/// The share of the run's values that are far from the level of its working stage.
+double share_elsewhere(const FittedSeries& fitted) {
+  constexpr double close = 0.1;  // of the level
+  if (fitted.stages.empty() || !fitted.samples.earlier_runs.empty()) return 0;
+  const double level = std::abs(compute_median(fitted.points.y));
+  i64 all = 0, away = 0;
+  for (const Bucket& bucket : fitted.series.buckets()) {
+    all += bucket.n;
+    if (std::abs(bucket.y - level) > close * level) away += bucket.n;
+  }
+  return all == 0 ? 0 : static_cast<double>(away) / static_cast<double>(all);
+}
+
+/// The level of the working stage, where most values of the run are.
+std::string flat_words(const FittedSeries& fitted) {
+  constexpr double few = 0.25, most = 0.5;  // of the values: evaluations and pauses
+  const double away = share_elsewhere(fitted);
+  if (away > most) return varying_words(fitted);
+  const std::string text = "flat at " + usual_level_text(fitted);
+  return away > few ? fmt::format("{}, but for {:.0f}% of the values", text, 100 * away) : text;
+}
+
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string last = size_text(fitted, fit.at(fitted.last()));
@@ -142,6 +179,8 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
     return fitted.last() - last_knot <= short_end * fitted.window() ? "flat, only the last values differ"
                                                                     : varying_words(fitted);
   }
+  if (distance_from_last_level(fitted, fit, last_knot) != 0)
+    return movement(fitted, fitted.samples.points.y.back() - fitted.samples.points.y.front()) + ", in several jumps";
   if (fit.theta.size() > 1)
     return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
   const double height =
@@ -167,6 +206,28 @@ std::optional<double> find_settled(const FittedSeries& fitted, const GrowthVerdi
   return fitted.last();
 }
 
+/// The way to a level from the first value itself, and where it ends if it ends among the first values. A long series
+/// keeps only the mean of its first values, which may be half of the way. nullopt if the series keeps the first value.
+struct ExactStart {
+  double way = 0;
+  std::optional<double> end;
+};
+std::optional<ExactStart> find_exact_start(const FittedSeries& fitted, double level) {
+  const std::vector<Bucket>& buckets = fitted.series.buckets();
+  if (buckets.empty() || buckets.front().n < 2 || !fitted.samples.earlier_runs.empty() ||
+      fitted.samples.printed.empty())
+    return std::nullopt;
+  const double begin = fitted.stages.empty() ? fitted.samples.printed.front() : fitted.stages.front().first_step;
+  if (begin > buckets.front().x) return std::nullopt;
+  const Bucket& first = buckets.front();
+  const double sign = fitted.samples.counts_down ? -1 : 1;
+  ExactStart out{.way = level - sign * fitted.series.first_value, .end = {}};
+  const bool high = (out.way > 0) == (sign > 0);
+  if (std::abs(sign * (high ? first.high : first.low) - level) <= (1 - growth_limits::done) * std::abs(out.way))
+    out.end = high ? first.x_high : first.x_low;
+  return out;
+}
+
 /// The size of a warm-up and its end: by the law, or by the values where the law averages over a faster rise.
 struct WarmUp {
   double way = 0, end = 0;
@@ -174,7 +235,9 @@ struct WarmUp {
 WarmUp find_rise(const FittedSeries& fitted, WarmUp by_law, double level) {
   constexpr double alike = 0.25;  // of the rise
   const Points& points = fitted.samples.points;
-  const double start = points.y.front(), way = level - start;
+  const auto exact = find_exact_start(fitted, level);
+  if (exact && exact->end) return {exact->way, *exact->end};
+  const double way = exact ? exact->way : level - points.y.front(), start = level - way;
   if (std::abs(by_law.way - way) <= alike * std::abs(way)) return by_law;
   for (std::size_t i = 0; i < points.y.size(); ++i)
     if (std::abs(points.y[i] - start) >= growth_limits::done * std::abs(way)) return {way, points.x[i]};
@@ -183,7 +246,12 @@ WarmUp find_rise(const FittedSeries& fitted, WarmUp by_law, double level) {
 
 /// How the run reached the level of its working stage.
 std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verdict, Shape shape) {
-  const Approach& approach = *fitted.approach;
+  Approach approach = *fitted.approach;
+  if (const auto start = find_exact_start(fitted, verdict.chosen->at(fitted.last()));
+      start && start->way * approach.way > 0) {
+    approach.way = start->way;
+    if (start->end && approach.done_value <= 1) approach.done_step = *start->end;
+  }
   const std::string level = size_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (!shows_level(fitted, approach.done_step)) return varying_words(fitted);
@@ -212,6 +280,7 @@ std::optional<double> narrow_range(const FittedSeries& fitted) {
 }
 
 std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+  constexpr double least_periods = 3;
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(fitted.last()) - fit.at(fitted.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
@@ -222,7 +291,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
                                                                    : varying_words(fitted);
   switch (trend.shape) {
     case Shape::flat:
-      return "flat at " + usual_level_text(fitted);
+      return flat_words(fitted);
     case Shape::spike:
       if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
       return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
@@ -231,9 +300,11 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
       return varying_words(fitted);
     case Shape::sawtooth:
-      return trend.period ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
-                                        x_unit(fitted))
-                          : "rises and falls, the floor stays";
+      // Two rises that look alike are no rhythm yet.
+      return trend.period && fitted.window() >= least_periods * *trend.period
+                 ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
+                               x_unit(fitted))
+                 : "rises and falls, the floor stays";
     case Shape::step:
       return step_words(fitted, fit);
     default:

@@ -126,7 +126,8 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       return true;
     }
     case ColumnRole::elapsed:
-      if (const auto seconds = whole_cell(cell, separator_)) row.elapsed = *seconds * column.unit;
+      if (const auto seconds = whole_cell(cell, separator_); seconds && *seconds >= 0)
+        row.elapsed = *seconds * column.unit;
       return true;
     case ColumnRole::step:
     case ColumnRole::epoch: {

@@ -140,6 +140,7 @@ class FreeformReader {
     return found != phrases_.end() ? found->second : phrases_.emplace_back(n, find_phrase(n)).second;
   }
   bool counts_free(std::size_t n) const;
+  bool counts_whole(std::size_t n) const;
   void read_bar();
   bool is_rest_of_bar() const;
   void read_progress();
@@ -160,6 +161,7 @@ class FreeformReader {
   void read_values();
   bool lists_machine() const;
   void find_part();
+  void find_part_of_record();
   void find_heading();
   bool read_headed(NumberPhrase p, std::size_t n);
   void resolve_unitless();
@@ -183,7 +185,8 @@ class FreeformReader {
 
   std::string_view line_, printed_;
   std::optional<Heading> heading_;
-  std::string_view part_;  ///< "worker 3", of which all values of the line are
+  std::string_view part_;   ///< "worker 3", of which all values of the line are
+  bool of_record_ = false;  ///< `part_` is a field of the line, before or behind its values
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -487,7 +490,8 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   std::size_t begin = phrase.begin;  // a shorter translation begins behind blanks
   while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
   if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
-  if (!part_.empty() && number.at > static_cast<std::size_t>(part_.data() - line_.data()) && may_be_of_part(r.metric))
+  const bool behind = of_record_ || number.at > static_cast<std::size_t>(part_.data() - line_.data());
+  if (!part_.empty() && behind && may_be_of_part(r.metric))
     r.label = std::string(part_) + (r.label.empty() ? "" : " ") + r.label;
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
@@ -626,6 +630,14 @@ bool FreeformReader::counts_free(std::size_t n) const {
   return is_followed(n) || (pair && is_followed(total));
 }
 
+/// "VRAM 80.0 GB total, 79.4 GB free": the word after the size says that it is the whole, not what is in use.
+bool FreeformReader::counts_whole(std::size_t n) const {
+  const std::size_t at = n + 2;  // behind the unit
+  const bool labels_next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');
+  return is_word(at) && !labels_next && unit_after(n) && one_of(tokens_[at].name, {"total", "capacity", "installed"}) &&
+         !(is_word(at + 1) && one_of(tokens_[at + 1].name, {"used", "usage", "allocated", "reserved"}));
+}
+
 /// The words that amounts of memory have as their keys in a list with a heading.
 bool is_listed_key(std::string_view word) {
   return one_of(word, {"current", "peak", "used", "free", "available", "total", "allocated", "reserved", "active"});
@@ -683,8 +695,26 @@ void FreeformReader::find_heading() {
     heading_ = std::move(heading);
 }
 
+/// Finds the process that a record of a JSON log names: {"instance":"api-1","rss":98566144}.
+void FreeformReader::find_part_of_record() {
+  constexpr std::size_t longest = 40;  // bytes
+  for (const std::string_view key : {"\"instance\":", "\"worker\":", "\"pod\":", "\"container\":", "\"hostname\":"}) {
+    std::size_t at = line_.find(key);
+    if (at == line_.npos) continue;
+    at += key.size();
+    if (at < line_.size() && line_[at] == ' ') ++at;
+    if (at >= line_.size() || line_[at] != '"') continue;
+    const std::size_t end = line_.find('"', ++at);
+    if (end == line_.npos || end == at || end - at > longest) continue;
+    part_ = line_.substr(at, end - at);
+    of_record_ = true;
+    return;
+  }
+}
+
 /// Finds the part of the program that the line is about: "worker 3 | RSS: 812 MB".
 void FreeformReader::find_part() {
+  if (line_.starts_with('{')) find_part_of_record();
   for (std::size_t i = 0; i + 1 < tokens_.size() && part_.empty(); ++i) {
     if (!is_word(i)) continue;
     std::size_t last = i;
@@ -756,7 +786,8 @@ void FreeformReader::read_values() {
     if (read_headed(p, n)) continue;
     if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
     const auto label = find_label(p, n);
-    if (!label || (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available))
+    if (!label || counts_whole(n) ||
+        (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available))
       continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;

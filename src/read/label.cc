@@ -49,7 +49,7 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
      "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd",
-     "value"}));
+     "value",    "py"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",

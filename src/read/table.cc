@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
 #include "read/line_format.h"
 #include "read/prometheus_labels.h"
+#include "read/row_subjects.h"
 #include "read/table_cells.h"
 #include "read/table_columns.h"
 #include "read/tokens.h"
@@ -116,7 +116,11 @@ class MomentTest {
     }
     if (named_ || counted_ || !row.time) return;
     ++rows_;
-    if (last_ && *row.time < *last_ && row.elapsed) ++falls_;
+    if (!first_) first_ = row.time;
+    if (last_ && *row.time < *last_ && row.elapsed) {
+      ++falls_;
+      if (*row.time == *first_) ++restarts_;
+    }
     if (last_ && *row.time == *last_) ++repeated_;
     last_ = row.time;
   }
@@ -127,7 +131,8 @@ class MomentTest {
     if (back_ >= least_falls && forth_ == 0)
       return "the table begins with its newest row: oomdoctor reads none of it. Sort its rows by time, the oldest "
              "first";
-    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_)
+    // Where they always fall to the same value, the table has the rows of several runs.
+    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_ && restarts_ < falls_)
       return "the seconds of the table fall again and again: its rows do not show memory over time";
     if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
       return "all rows of the table have the same time: they do not show memory over time";
@@ -137,140 +142,10 @@ class MomentTest {
  private:
   bool named_ = false, counted_ = false;
   bool of_cards_ = false;  ///< the order of the rows distinguishes them
-  std::size_t rows_ = 0, falls_ = 0, repeated_ = 0;
+  std::size_t rows_ = 0, falls_ = 0, restarts_ = 0, repeated_ = 0;
   std::size_t back_ = 0, forth_ = 0;  ///< moments before and behind the one of the row before
-  std::optional<double> last_, last_moment_;
+  std::optional<double> first_, last_, last_moment_;
 };
-
-/// The moments of the first rows of a table: rows of one moment are about several things.
-struct FirstMoments {
-  std::vector<std::vector<std::string>> rows;  ///< the cells of each
-  std::vector<std::size_t> moment;             ///< of each row, counted from 0
-  std::size_t largest = 0;                     ///< rows of one moment
-};
-
-FirstMoments read_first_moments(std::span<const std::string> lines, const Layout& layout,
-                                std::span<const TableColumn> columns) {
-  constexpr std::size_t enough = 120;  // rows
-  constexpr double one_query = 0.05;   // seconds
-  FirstMoments out;
-  std::vector<std::string_view> cells;
-  std::optional<double> last;
-  std::string last_text;
-  std::size_t of_moment = 0;
-  for (const std::string& line : lines) {
-    split_table_line(line, layout.separator, cells);
-    if (cells.size() != columns.size()) continue;
-    std::string text;
-    std::optional<double> time;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].role != ColumnRole::time && columns[i].role != ColumnRole::elapsed) continue;
-      text.append(trimmed_cell(cells[i])).append(1, ' ');
-      if (!time) time = read_cell_time(trimmed_cell(cells[i]));
-    }
-    const bool same =
-        !out.rows.empty() && (text == last_text || (time && last && *time >= *last && *time - *last < one_query));
-    of_moment = same ? of_moment + 1 : 1;
-    out.moment.push_back(out.rows.empty() ? 0 : out.moment.back() + (same ? 0 : 1));
-    out.largest = std::max(out.largest, of_moment);
-    last = time, last_text = text;
-    std::vector<std::string>& row = out.rows.emplace_back();
-    for (const std::string_view cell : cells) row.emplace_back(trimmed_cell(cell));
-    if (out.rows.size() == enough) break;
-  }
-  return out;
-}
-
-/// True if this column names what each row is about: its cells differ within a moment and come back in others.
-bool names_rows(const FirstMoments& first, std::size_t column) {
-  constexpr std::size_t longest = 64;                       // bytes
-  std::map<std::string, std::vector<std::size_t>> moments;  // of each cell
-  for (std::size_t r = 0; r < first.rows.size(); ++r) {
-    const std::string& cell = first.rows[r][column];
-    std::size_t at = 0;
-    const auto number = read_number(cell, at);
-    if (cell.size() > longest || is_absent(cell) || (number && at == cell.size() && number->decimals > 0)) return false;
-    std::vector<std::size_t>& of_cell = moments[cell];
-    if (!of_cell.empty() && of_cell.back() == first.moment[r]) return false;
-    of_cell.push_back(first.moment[r]);
-  }
-  const auto again = std::count_if(moments.begin(), moments.end(), [](const auto& m) { return m.second.size() > 2; });
-  return moments.size() > 1 && moments.size() <= 2 * first.largest &&
-         2 * static_cast<std::size_t>(again) > moments.size();
-}
-
-/// Finds the column that distinguishes the rows of one moment, where no name of a column does, and names it: "service"
-/// holds "api" and "db" at each time. Without it, two things would be one series.
-void find_key(std::span<const std::string> lines, Layout& layout) {
-  const auto columns = read_columns(layout.columns, layout.roles);
-  const auto is_key = [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; };
-  const auto is_clock = [](const TableColumn& c) {
-    return c.role == ColumnRole::time || c.role == ColumnRole::elapsed;
-  };
-  if (layout.separator == ' ' || std::any_of(columns.begin(), columns.end(), is_key) ||
-      std::none_of(columns.begin(), columns.end(), is_clock))
-    return;
-  const FirstMoments first = read_first_moments(lines, layout, columns);
-  constexpr std::size_t least_moments = 3;
-  if (first.rows.empty() || first.moment.back() + 1 < least_moments || first.largest < 2 ||
-      3 * (first.moment.back() + 1) > 2 * first.rows.size())
-    return;
-  const bool cards = std::any_of(columns.begin(), columns.end(),
-                                 [](const TableColumn& c) { return c.role == ColumnRole::amount && c.of_driver(); });
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].role != ColumnRole::other || !names_rows(first, i)) continue;
-    const bool numbers = std::all_of(first.rows.begin(), first.rows.end(),
-                                     [&](const auto& row) { return row[i].size() < 4 && only_digits(row[i]); });
-    layout.columns[i] = cards && numbers ? "gpu_index" : "container";
-    return;
-  }
-}
-
-/// A column "index" that counts the rows names no GPU: it goes on by one from row to row, farther than any machine has
-/// GPUs, or each time at another second, or all memory beside it is of the machine.
-/// Without a time, such rows may be about anything. False if there is none.
-bool drop_row_numbers(std::span<const std::string> lines, Layout& layout) {
-  constexpr std::size_t least_rows = 3, most_devices = 16, enough = 40;
-  constexpr double one_query = 1;  // seconds
-  const auto columns = read_columns(layout.columns, layout.roles);
-  const auto is_time = [](const TableColumn& c) { return c.role == ColumnRole::time; };
-  const auto index = std::find_if(layout.columns.begin(), layout.columns.end(),
-                                  [](const std::string& name) { return lower(name) == "index"; }) -
-                     layout.columns.begin();
-  const auto time = std::find_if(columns.begin(), columns.end(), is_time) - columns.begin();
-  if (index == std::ssize(columns) || columns[static_cast<std::size_t>(index)].role != ColumnRole::index) return false;
-  std::vector<std::string_view> cells;
-  std::optional<double> last, last_time;
-  std::string first_time;
-  std::size_t rows = 0;
-  bool apart = time < std::ssize(columns), moves = !apart;
-  for (const std::string& line : lines) {
-    split_table_line(line, layout.separator, cells);
-    if (cells.size() != columns.size()) continue;
-    const std::string_view cell = trimmed_cell(cells[static_cast<std::size_t>(index)]);
-    std::size_t at = 0;
-    const auto number = read_number(cell, at);
-    if (!number || at != cell.size() || (last && number->value != *last + 1)) return false;
-    if (time < std::ssize(columns)) {
-      const std::string_view text = trimmed_cell(cells[static_cast<std::size_t>(time)]);
-      const auto now = read_cell_time(text);
-      apart = apart && now && (!last_time || *now >= *last_time + one_query);
-      last_time = now;
-      if (rows == 0) first_time = text;
-      moves |= text != first_time;
-    }
-    last = number->value;
-    if (++rows == enough) break;
-  }
-  const bool of_machine = std::all_of(columns.begin(), columns.end(), [](const TableColumn& c) {
-    return c.role != ColumnRole::amount || c.host || to_string(c.reading.metric).starts_with("host");
-  });
-  const bool beyond_devices = moves && rows > most_devices;
-  const bool of_no_device = (apart || of_machine) && rows >= least_rows;
-  if (!beyond_devices && !of_no_device) return false;
-  layout.columns[static_cast<std::size_t>(index)] = "row";
-  return true;
-}
 
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
 /// beside the caches says nothing.
@@ -294,15 +169,36 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
     if (const auto other = at(name); other != layout.columns.end()) *other = "unused";
 }
 
+/// True for the fields of process.memoryUsage() of Node.js, which are in bytes.
+bool names_node_memory(const std::vector<std::string>& names) {
+  return std::count(names.begin(), names.end(), "rss") == 1 &&
+         std::count(names.begin(), names.end(), "heapTotal") == 1 &&
+         std::count(names.begin(), names.end(), "heapUsed") == 1;
+}
+
+/// True if a table has these fields only: a program prints them again and again.
+bool has_node_memory_only(const std::vector<std::string>& names) {
+  return names_node_memory(names) && std::all_of(names.begin(), names.end(), [](std::string_view name) {
+           return one_of(name, {"rss", "heapTotal", "heapUsed", "external", "arrayBuffers"});
+         });
+}
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
+  if (names_node_memory(layout.columns)) *std::find(layout.columns.begin(), layout.columns.end(), "rss") = "rss (B)";
   if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
     layout = {};
     layout.note = "the rows of the table are counted, but have no time: they may not show memory over time";
     return true;
   }
+  if (const std::string setting = find_sweep(lines, layout); !setting.empty()) {
+    layout = {};
+    layout.note = "each row of the table has another " + setting + ": its rows do not show memory over time";
+    return true;
+  }
+  find_subjects(lines, layout);
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
@@ -563,6 +459,7 @@ bool sniff_table(const FirstLines& first, Layout& layout) {
   const auto is_memory = [](std::string_view, const TableHeader& header, Layout&) {
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
     const bool by_sign = header.layout.separator == ',' || header.layout.separator == ';';
+    if (by_sign && has_node_memory_only(header.layout.columns)) return true;
     return is_memory_table(header.columns) && (by_sign || has_position(header.columns));
   };
   return find_table_header(first, layout, is_memory) || find_sized_cells(first, layout) ||

@@ -385,6 +385,8 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   bool steps = false, device = false, cpu = false, query = false;
   bool kernel = false, allocator = false;
   bool catalog = false;              // of things for sale, or of jobs that ended: each row is about another one
+  int specifications = 0;            // columns that describe a machine: its bare "ram" is what it has
+  bool installed = false;            // such a column
   bool took = false, size = false;   // what each row took, and the size of its input
   std::vector<std::size_t> unnamed;  // amounts whose name does not say of what
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -403,13 +405,18 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     took |= columns[i].role == ColumnRole::elapsed && !name.has({"elapsed", "relative", "uptime", "since", "start"});
     size |= one_of(name.lowered, {"n", "size", "input_size", "problem_size", "batch_size", "context_length", "threads",
                                   "n_threads", "num_threads", "clients", "n_clients", "nodes", "dim", "depth"});
+    specifications +=
+        one_of(name.lowered, {"os", "cpu_model", "cpu_name", "processor", "cpu_cores", "cores", "gpu_model",
+                              "cuda_version", "driver_version", "pytorch_version", "platform", "motherboard"});
+    installed |= one_of(name.lowered, {"ram", "vram", "memory"});
     catalog |= name.has({"price", "prices", "msrp"}) || one_of(name.lowered, {"exitcode", "reqtres", "alloctres"});
   }
   cpu |= kernel && !allocator;
   const bool moments = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
     return c.role == ColumnRole::time || c.role == ColumnRole::step || c.role == ColumnRole::epoch;
   });
-  if (catalog || (took && size && !moments)) return std::vector<TableColumn>(names.size());
+  const bool machines = specifications > 1 && installed && !moments;
+  if (catalog || machines || (took && size && !moments)) return std::vector<TableColumn>(names.size());
   bool processes = std::any_of(columns.begin(), columns.end(),
                                [](const TableColumn& column) { return column.role == ColumnRole::pid; });
   bool by_name = false;  // the name of a process is all that distinguishes it
@@ -463,6 +470,16 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
                         });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
                     (cpu && !unnamed.empty() && follows_cpu(parts, unnamed.front()));
+  // "api_memory_mb" beside "system_memory_used_gb": the one is of a part of what runs on the machine.
+  const auto of_part = [&](std::size_t i) {
+    const std::string_view first = parts[i].words.empty() ? std::string_view{} : parts[i].words.front();
+    return !first.empty() && !belongs_to_label(first) &&
+           !one_of(first, {"server", "machine", "instance", "vm", "os", "sys", "pod", "container", "namespace",
+                           "worker", "cluster", "main", "overall", "global", "cgroup", "total", "physical"});
+  };
+  const bool machine = std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
+    return !of_part(i) && columns[i].role == ColumnRole::amount && columns[i].reading.metric != Metric::host_rss;
+  });
   for (const std::size_t i : unnamed) {
     Metric& metric = columns[i].reading.metric;
     const bool smi = columns[i].reading.label.empty();
@@ -479,7 +496,9 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       columns[i].role = ColumnRole::other;
       continue;
     }
-    if (metric == Metric::memory || metric == Metric::used) metric = by_name ? Metric::host_rss : Metric::host_used;
+    if (machine && of_part(i) && metric == Metric::host_used) metric = Metric::host_rss;
+    if (metric == Metric::memory || metric == Metric::used)
+      metric = by_name || (machine && of_part(i)) ? Metric::host_rss : Metric::host_used;
     if (metric == Metric::free) metric = Metric::host_available;
     columns[i].host = true;
     if (smi) columns[i].reading.label = names[i];

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ascii.h"
 #include "read/device_export.h"
 #include "read/line_format.h"
 #include "read/table_cells.h"
@@ -17,7 +18,7 @@ namespace {
 /// What all cells of a column without a header have in common, and the range of its numbers.
 struct ColumnSummary {
   bool times = true, seconds = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true,
-       counts = true, percents = true;
+       counts = true, percents = true, pids = true, programs = true;
   double min_value = 1e300, max_value = -1, first = -1;
 
   bool is_constant() const { return min_value == max_value; }
@@ -45,6 +46,12 @@ bool is_gpu_name(std::string_view cell) {
          cell.starts_with("Quadro");
 }
 
+/// True for the name or the path of a program.
+bool is_program(std::string_view cell) {
+  return !cell.empty() && (is_letter(cell.front()) || cell.front() == '/' || cell.front() == '[') &&
+         !cell.starts_with("GPU-") && !is_gpu_name(cell);
+}
+
 std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::string_view>>& rows) {
   std::vector<ColumnSummary> out;
   for (std::size_t c = 0; c < rows[0].size(); ++c) {
@@ -64,6 +71,10 @@ std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::
       column.uuids = column.uuids && cell.starts_with("GPU-");
       column.buses = column.buses && cell.starts_with("0000") && cell.find(':') != cell.npos && cell.ends_with(".0");
       column.names = column.names && is_gpu_name(cell);
+      // No temperature, which is the only bare number beside sizes, is so high.
+      constexpr double least_pid = 200;
+      column.pids = column.pids && bare && number->value > least_pid;
+      column.programs = column.programs && is_program(cell);
       if (!number) continue;
       before = number->value;
       if (column.first < 0) column.first = number->value;
@@ -326,6 +337,14 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
       plain.push_back(c);
   }
   const bool units = !amounts.empty();
+  // "4711, python, 1812 MiB": what nvidia-smi --query-compute-apps prints of each process.
+  if (amounts.size() == 1 && plain.size() == 1 && columns[plain[0]].pids && plain[0] < amounts[0]) {
+    out.pid = plain[0], out.used = amounts[0];
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      if (columns[c].programs && !out.program) out.program = c;
+    if (out.program || out.time || dated) return out;
+    out.pid.reset(), out.used.reset();
+  }
   // Nothing that nvidia-smi counts is so large and moves: it is a disk or a network in bytes.
   constexpr double too_large = 1e9;
   if (!units && std::any_of(plain.begin(), plain.end(), [&](std::size_t c) {

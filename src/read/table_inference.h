@@ -12,7 +12,8 @@ struct InferredColumns {
   std::size_t count = 0;
   char separator = ',';
   std::optional<std::size_t> time, index, name, uuid, bus, used, total, free;  ///< `used` is always set
-  bool sure_of_total = false;  ///< it is the sum of the others, or constant and a GPU's
+  std::optional<std::size_t> pid, program;  ///< set if the rows list processes: `used` is then what each of them uses
+  bool sure_of_total = false;               ///< it is the sum of the others, or constant and a GPU's
 };
 /// nullopt if the lines do not look like an export of GPU memory, or the columns are ambiguous.
 std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines);

@@ -55,6 +55,13 @@ bool is_drawn(std::string_view line) {
   return (is_wall(line.front()) && is_wall(line.back())) || line.find_first_not_of(line.front(), 1) == line.npos;
 }
 
+/// "-----", "====": a script prints it between the parts of its output.
+bool is_ruler(std::string_view line) {
+  constexpr std::size_t shortest = 3;
+  return line.size() >= shortest && is_punctuation(line.front()) && !is_wall(line.front()) &&
+         line.find_first_not_of(line.front(), 1) == line.npos;
+}
+
 /// Some programs print a blank after the last word.
 bool ends_sentence(std::string_view line) {
   const std::size_t last = line.find_last_not_of(" \t");
@@ -63,7 +70,7 @@ bool ends_sentence(std::string_view line) {
 
 /// "1.75 GiB": the unit is whole, so no word is broken behind it.
 bool ends_size(std::string_view line) {
-  for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB"}) {
+  for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "Ki", "Mi", "Gi", "Ti"}) {
     if (!line.ends_with(unit)) continue;
     const std::string_view before = line.substr(0, line.size() - unit.size());
     const std::size_t last = before.find_last_not_of(' ');
@@ -92,6 +99,7 @@ struct Followers {
 Rest is_rest(std::string_view line, std::string_view next) {
   if (next.empty() || start_form(next) == start_form(line) || read_time(next)) return Rest::no;
   const char last = line.back(), first = next.front();
+  if ((is_ruler(next) && last != first) || (first == '{' && last == '}')) return Rest::no;  // or two records of JSON
   if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
   if (is_space(first)) return next.size() > 1 && is_space(next[1]) ? Rest::perhaps : Rest::yes;
   if (is_space(last)) return ends_sentence(line) ? Rest::perhaps : Rest::yes;
