@@ -219,6 +219,15 @@ class Dist(Case):
         for name in packages.keys() - {"oomdoctor"}:
             self.assertIn(f"\n{name} {packages[name]['versionInfo']}\n", text)
 
+    def test_the_pieces_for_jobs_install_this_release(self):
+        for name in ("README.md", "gitlab/oomdoctor.yml", "buildkite/pre-exit"):
+            text = (ROOT / "packaging" / "ci" / name).read_text()
+            address, = re.findall(r"https://\S+\.whl", text)
+            release, wheel = address.rsplit("/", 2)[1:]
+            self.assertEqual(release, f"v{VERSION}", name)
+            self.assertEqual(wheel.replace("x86_64", os.uname().machine), self.package("*.whl").name, name)
+        self.assertIn(f"packaging/ci/github@v{VERSION}\n", (ROOT / "packaging" / "ci" / "README.md").read_text())
+
     def test_the_recipes_name_this_release(self):
         tarball = self.package("oomdoctor-*-linux-x64.tar.gz")
         for path in (Case.dist / "recipes").rglob("*"):
