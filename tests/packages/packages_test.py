@@ -329,6 +329,11 @@ class Registries(Case):
         folder = project / "node_modules" / "oomdoctor"
         done = run("node", folder / "bin" / "oomdoctor.js", "analyze", "--format", "json", SAMPLES / "leak.log", check=False)
         self.assertEqual((done.returncode, json.loads(done.stdout)["verdict"]["cause"]), (1, "leak"))
+        environment = {**os.environ, "npm_config_cache": str(self.folder / "cache"), "HOME": str(self.folder)}
+        done = run("npx", "--yes", "--offline", "--package", self.package(f"oomdoctor-{VERSION}.tgz"), "oomdoctor", SAMPLES / "leak.log",
+                   check=False, cwd=self.folder, env=environment)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"OUT OF MEMORY", done.stdout)
         listed = json.loads((Case.dist / f"oomdoctor-{VERSION}-wasm.spdx.json").read_text())["packages"]
         text = gzip.decompress((folder / "libraries.txt.gz").read_bytes()).decode()
         for library in listed:
