@@ -32,7 +32,7 @@ STORIES = SAMPLES / "stories"
 TWO_LOGS = STORIES / "ddp_two_ranks.log", STORIES / "leak.log"
 MIB = 1 << 20
 LARGE = int(os.environ.get("OOMDOCTOR_LARGE_MIB", "500")) * MIB
-HELD = 300 * MIB  # of a large log: the program itself, a few pieces, and the browser's copies of them
+HELD = 100 * MIB  # of a large log: the program itself, and a few pieces
 PATIENCE = 600  # seconds; a machine may be busy
 
 HOSTILE = "<img src=x onerror=parent.pwned=1>"
