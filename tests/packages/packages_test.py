@@ -377,6 +377,9 @@ class Registries(Case):
         self.assertEqual(found.stdout, b"leak\n")
         run(*pip, "uninstall", "--yes", "oomdoctor")
         self.assertEqual(installed(), before)
+        run(*pip, "install", "--no-index", "--upgrade", "--target", self.folder / "target", self.package("*.whl"))  # as in a job
+        self.assert_works(self.folder / "target" / "bin" / "oomdoctor", self.folder / "logs")
+        self.assertEqual(installed(), before)
 
     def test_the_wheel_lists_its_files(self):
         with zipfile.ZipFile(self.package("*.whl")) as wheel:
