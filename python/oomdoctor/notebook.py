@@ -57,7 +57,9 @@ def report_on_logs(line):
 
 def run_cell(line, cell):
     """%%oomdoctor: runs the cell, and prints the memory that it took and kept."""
-    before = _use_before()
+    before = None, 0
+    with harmless("read the memory before a cell"):
+        before = _use_before()
     result = sys.modules["IPython"].get_ipython().run_cell(cell)
     with harmless("print the memory of a cell"):
         print("[oomdoctor] cell: " + "; ".join(_changes(before)), file=sys.stderr)
@@ -72,12 +74,10 @@ def _after_cell(result):
 
 
 def _use_before():
-    with harmless("read the memory before a cell"):
-        memory = cuda_in_use()
-        if memory is not None:
-            memory.reset_peak_memory_stats()
-        return read_host_bytes(), 0 if memory is None else memory.memory_allocated()
-    return None, 0
+    memory = cuda_in_use()
+    if memory is not None:
+        memory.reset_peak_memory_stats()
+    return read_host_bytes(), 0 if memory is None else memory.memory_allocated()
 
 
 def _changes(before):

@@ -168,28 +168,39 @@
 
   const ask = (act) => new Promise((take, refused) => act(take, refused));
 
-  async function readFolder(entry, path) {
+  // A browser shows a dropped folder by a handle, by an entry or by both. In a page from a disk Chromium reads only handles.
+  async function readHandle(handle, path) {
+    if (handle.kind === "file") return [{ name: path, data: await handle.getFile() }];
+    const inside = [];
+    for await (const each of handle.values()) inside.push(...await readHandle(each, `${path}/${each.name}`));
+    return inside;
+  }
+
+  async function readEntry(entry, path) {
     if (entry.isFile) return [{ name: path, data: await ask((take, refused) => entry.file(take, refused)) }];
     const reader = entry.createReader(), inside = [];
     for (;;) { // a reader gives some of the entries at a time, and none at the end
       const entries = await ask((take, refused) => reader.readEntries(take, refused));
       if (entries.length === 0) return inside;
-      for (const each of entries) inside.push(...await readFolder(each, `${path}/${each.name}`));
+      for (const each of entries) inside.push(...await readEntry(each, `${path}/${each.name}`));
     }
   }
 
   async function dropped(transfer) {
-    // Both have to be asked for before the first wait: the browser then takes the data back.
-    const items = [...transfer.items].filter(({ kind }) => kind === "file")
-      .map((item) => ({ entry: item.webkitGetAsEntry?.(), data: item.getAsFile() }));
+    // All have to be requested before the first wait: the browser then takes the data back.
+    const items = [...transfer.items].filter(({ kind }) => kind === "file").map((item) => (
+      { handle: item.getAsFileSystemHandle?.().catch(() => null), entry: item.webkitGetAsEntry?.(), data: item.getAsFile() }));
     if (items.length === 0) {
       const text = transfer.getData("text/plain");
       return text ? [pasted(text)] : [];
     }
     const all = [];
-    for (const { entry, data } of items)
-      if (entry?.isDirectory) all.push(...await readFolder(entry, entry.name));
+    for (const { handle, entry, data } of items) {
+      const folder = entry?.isDirectory ? await handle : null;
+      if (folder) all.push(...await readHandle(folder, folder.name));
+      else if (entry?.isDirectory) all.push(...await readEntry(entry, entry.name));
       else if (data) all.push({ name: data.name, data });
+    }
     return all;
   }
 

@@ -4,15 +4,19 @@
   const call = (name, ...texts) => Module.ccall(name, "string", texts.map(() => "string"), texts);
   const patience = 100; // ms between two reports of progress
   let read = 0, told = 0;
+  const { port1: sink, port2: nobody } = new MessageChannel();
+  nobody.close();
 
-  const readPiece = WORKERFS.stream_ops.read;
-  WORKERFS.stream_ops.read = (...from) => {
-    let got;
+  WORKERFS.stream_ops.read = ({ node }, buffer, offset, length, position) => {
+    let piece;
     try {
-      got = readPiece(...from);
+      piece = WORKERFS.reader.readAsArrayBuffer(node.contents.slice(position, position + length));
     } catch { // the file has changed or gone since the user chose it
       throw new FS.ErrnoError(29); // EIO: the report then says what is lost
     }
+    const got = piece.byteLength;
+    buffer.set(new Uint8Array(piece), offset);
+    sink.postMessage(null, [piece]); // frees it now: as garbage, the pieces of a log of gigabytes take a gigabyte
     read += got;
     if (performance.now() - told > patience) {
       told = performance.now();

@@ -25,8 +25,10 @@ import npm_tools
 ROOT = HERE.parents[1]
 FOLDER = ROOT / "packaging" / "ci"
 BINARY = os.path.abspath(os.environ.get("OOMDOCTOR_BINARY", ROOT / "build" / "release" / "oomdoctor"))
+VERSION = re.search(r"^project\(oomdoctor VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
 LOG = ROOT / "samples" / "stories" / "fragmentation.log"
 MOST_LINES = 10  # of what a user pastes
+WHEEL = r"https://github\.com/oomdoctor/oomdoctor/releases/download/v[0-9.]+/oomdoctor-[0-9.]+-py3-none-[a-z0-9_.]+\.whl"
 
 
 def pieces():
@@ -52,6 +54,12 @@ class Case(unittest.TestCase):
         path = self.tools / name
         path.write_text(f"#!/bin/bash\n{script}\n")
         path.chmod(0o755)
+
+    def without_oomdoctor(self):
+        """As on a machine where pip installs it: the stand-in takes only what the pieces install, and puts it where pip does."""
+        (self.tools / "oomdoctor").unlink()
+        self.tool("pip", f'''[[ "$*" =~ ^"install --quiet --upgrade --target "([^ ]+)" "{WHEEL}$ ]] || exit 9
+            mkdir -p "${{BASH_REMATCH[1]}}/bin" && ln -sf {BINARY} "${{BASH_REMATCH[1]}}/bin/oomdoctor"''')
 
     def run_in(self, command, **environment):
         known = re.compile(r"CI$|CI_|GITHUB_|GITLAB_|BUILDKITE|JENKINS_|NO_COLOR|COLUMNS")
@@ -115,8 +123,7 @@ class GitHub(Case):
             self.assertTrue(os.access(ROOT / script.split()[0], os.X_OK), script)
         # The step that compares the tag with the version.
         check, = (step["run"] for step in steps if step.get("name") == "The tag is the version")
-        version = re.search(r"^project\(oomdoctor VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.M)[1]
-        for tag, status in ((f"v{version}", 0), ("v9.9.9", 1)):
+        for tag, status in ((f"v{VERSION}", 0), ("v9.9.9", 1)):
             done = subprocess.run(["bash", "-ec", check], cwd=ROOT, check=False, capture_output=True,
                                   env={**os.environ, "GITHUB_REF_NAME": tag, "HOME": str(self.folder)})
             self.assertEqual(done.returncode, status, done.stderr)
@@ -162,17 +169,29 @@ class GitHub(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         return added.read_text(), (self.folder / "asked").read_text(), done.stdout
 
-    def test_a_runner_without_oomdoctor_downloads_the_pinned_release(self):
-        release = self.folder / "releases" / "v1.2.3"
+    def release(self, version):
+        """Puts a release on the mirror. Returns the line of its SHA256SUMS."""
+        release = self.folder / "releases" / f"v{version}"
         release.mkdir(parents=True)
         machine = {"x86_64": "x64", "aarch64": "arm64"}[os.uname().machine]
-        name = f"oomdoctor-1.2.3-linux-{machine}.tar.gz"
+        name = f"oomdoctor-{version}-linux-{machine}.tar.gz"
         with tarfile.open(release / name, "w:gz") as archive:
-            archive.add(BINARY, f"oomdoctor-1.2.3-linux-{machine}/bin/oomdoctor")
-        checksum = hashlib.sha256((release / name).read_bytes()).hexdigest()
-        added, built, _ = self.install(f"# comment\n{checksum}  {name}\n")
+            archive.add(BINARY, f"{name.removesuffix('.tar.gz')}/bin/oomdoctor")
+        line = f"{hashlib.sha256((release / name).read_bytes()).hexdigest()}  {name}\n"
+        (release / "SHA256SUMS").write_text(line)
+        return line
+
+    def assert_downloads(self, pinned):
+        added, built, _ = self.install(pinned)
         self.assertEqual(built, "")
         self.assertTrue(self.run_in([f"{added.strip()}/oomdoctor", "--version"]).stdout.startswith("oomdoctor "))
+
+    def test_a_runner_without_oomdoctor_downloads_the_pinned_release(self):
+        self.assert_downloads(f"# comment\n{self.release('1.2.3')}")
+
+    def test_without_a_pinned_release_it_downloads_that_of_its_version(self):
+        self.release(VERSION)
+        self.assert_downloads("# comment\n")
 
     def test_it_builds_where_no_release_is_pinned_or_another_file_comes(self):
         wrong = f"{'0' * 64}  oomdoctor-1.2.3-linux-x64.tar.gz\n{'0' * 64}  oomdoctor-1.2.3-linux-arm64.tar.gz\n"
@@ -189,6 +208,10 @@ class GitHub(Case):
 
 
 class GitLab(Case):
+    def test_an_image_without_oomdoctor_gets_the_release(self):
+        self.without_oomdoctor()
+        self.test_the_runner_reports_a_job_that_failed()
+
     def test_the_runner_reports_a_job_that_failed(self):
         (self.folder / "oomdoctor.yml").write_text((FOLDER / "gitlab" / "oomdoctor.yml").read_text())
         (self.folder / ".gitlab-ci.yml").write_text(pieces()["GitLab"][0][1])
@@ -210,8 +233,10 @@ class Jenkins(Case):
         (self.folder / "train.log").write_text(LOG.read_text())
         (_, text), = pieces()["Jenkins"]
         self.assertEqual([text.count(a) for a in "{(["], [text.count(a) for a in "})]"])
-        command, = re.findall(r"sh '(.*)'", text)
-        done = self.bash(command, JENKINS_URL="http://jenkins.example/")
+        self.without_oomdoctor()
+        for command in re.findall(r"sh '(.*)'", text):
+            done = self.bash(command, JENKINS_URL="http://jenkins.example/")
+            self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_reported(done)
         for path in re.findall(r"'(oomdoctor-out/[\w.-]+)'", text):
             self.assertTrue((self.folder / path).is_file(), path)
@@ -219,6 +244,10 @@ class Jenkins(Case):
 
 class Buildkite(Case):
     HOOK = FOLDER / "buildkite" / "pre-exit"
+
+    def test_an_agent_without_oomdoctor_gets_the_release(self):
+        self.without_oomdoctor()
+        self.test_the_hook_annotates_a_command_that_failed()
 
     def test_the_hook_annotates_a_command_that_failed(self):
         step, = yaml.safe_load(pieces()["Buildkite"][0][1])["steps"]

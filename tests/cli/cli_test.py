@@ -1834,17 +1834,21 @@ class Schema(Case):
         for report in reports:
             jsonschema.Draft202012Validator(strict).validate(report)
 
+    def test_those_for_the_schema_store_are_these(self):
+        schemas = pathlib.Path(__file__).resolve().parents[2] / "packaging" / "schemas"
+        entries = json.loads((schemas / "catalog.json").read_text())
+        self.assertEqual(sorted(entry["url"].rpartition("/")[2] for entry in entries), ["own-formats.json", "report.json"])
+        for entry in entries:
+            self.assertEqual(sorted(entry), ["description", "fileMatch", "name", "url"])
+            path = schemas / entry["url"].rpartition("/packaging/schemas/")[2]
+            self.assertEqual(path.read_text(), run("schema", path.stem).stdout, path.name)
+
     @unittest.skipUnless(jsonschema, "the jsonschema module is not installed")
     def test_the_one_of_own_formats_takes_and_refuses_what_the_reader_does(self):
         root = pathlib.Path(__file__).resolve().parents[2]
-        text = run("schema", "own-formats").stdout
-        self.assertEqual((root / "packaging" / "schemas" / "own-formats.json").read_text(), text)
-        schema = json.loads(text)
+        schema = json.loads(run("schema", "own-formats").stdout)
         jsonschema.Draft7Validator.check_schema(schema)
         validator = jsonschema.Draft7Validator(schema)
-        entry = json.loads((root / "packaging" / "schemas" / "catalog.json").read_text())
-        self.assertEqual(entry["fileMatch"], [".oomdoctor.toml"])
-        self.assertTrue((root / entry["url"].partition("/main/")[2]).is_file())
         own = (root / "docs" / "own_formats" / "oomdoctor.toml").read_text()
         first = own[:own.index("\n\n[[format]]")]
         right = [own, first + '\nprinted = "MB"\nlabel = "main"\nsource = "train.py"\nexpect = { step = "40", allocated = "5120.5" }',

@@ -36,7 +36,8 @@ class OfficialClient(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(ROOT / "samples" / "stories" / "leak.log", pathlib.Path(folder) / "train.log")
+            for name in ("stories/leak.log", "compare/before.log", "compare/after.log", "snapshots/leak.pickle"):
+                shutil.copy(ROOT / "samples" / name, folder)
             done = subprocess.run(["node", HERE / "client.mjs", npm_tools.install(HERE), BINARY, folder], timeout=120,
                                   capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -57,9 +58,12 @@ class OfficialClient(unittest.TestCase):
         self.assertIn("oomdoctor://fix/smaller-batch", [resource["uri"] for resource in self.answers["resources"]])
         self.assertEqual(len(self.answers["templates"]), 2)
 
-    def test_it_calls_tools_and_reads_resources(self):
-        self.assertIn("Cause: leak", self.text_of("analyze"))
-        self.assertIn("GiB", self.text_of("estimate"))
+    def test_it_calls_every_tool_and_reads_resources(self):
+        said = {"analyze": "Cause: leak", "compare": "Verdict: GREW", "estimate": "GiB", "explain": "Memory leak", "list": "fragmentation",
+                "snapshot": "birdsong/train.py", "survey": "1 of 1 job"}
+        self.assertEqual(set(said), {tool["name"] for tool in self.answers["tools"]})
+        for tool, text in said.items():
+            self.assertIn(text, self.text_of(tool))
         self.assertTrue(self.answers["outside"]["isError"])
         self.assertIn("cause leak", self.answers["leak"]["contents"][0]["text"])
         self.assertEqual(self.answers["unknown"], -32602)

@@ -87,6 +87,12 @@ class Everywhere(unittest.TestCase):
             self.assertEqual((done.returncode in (0, 1), done.stderr), (True, b""), words)
             self.assertTrue(done.stdout)
 
+    def test_parts_are_merged(self):
+        part = self.folder / "part.jsonl"
+        part.write_bytes(node("analyze", "--format", "partial", STORIES / "leak.log").stdout)
+        done = node("merge", "--format", "json", part)
+        self.assertEqual((done.returncode, done.stderr, json.loads(done.stdout)["verdict"]["cause"]), (1, b"", "leak"))
+
     def test_what_needs_a_process_is_refused(self):
         for words in (["run", "true"], ["watch", "train.log"]):
             command, done = words[0], node(*words)

@@ -219,6 +219,15 @@ class Dist(Case):
         for name in packages.keys() - {"oomdoctor"}:
             self.assertIn(f"\n{name} {packages[name]['versionInfo']}\n", text)
 
+    def test_the_pieces_for_jobs_install_this_release(self):
+        for name in ("README.md", "gitlab/oomdoctor.yml", "buildkite/pre-exit"):
+            text = (ROOT / "packaging" / "ci" / name).read_text()
+            address, = re.findall(r"https://\S+\.whl", text)
+            release, wheel = address.rsplit("/", 2)[1:]
+            self.assertEqual(release, f"v{VERSION}", name)
+            self.assertEqual(wheel.replace("x86_64", os.uname().machine), self.package("*.whl").name, name)
+        self.assertIn(f"packaging/ci/github@v{VERSION}\n", (ROOT / "packaging" / "ci" / "README.md").read_text())
+
     def test_the_recipes_name_this_release(self):
         tarball = self.package("oomdoctor-*-linux-x64.tar.gz")
         for path in (Case.dist / "recipes").rglob("*"):
@@ -320,6 +329,11 @@ class Registries(Case):
         folder = project / "node_modules" / "oomdoctor"
         done = run("node", folder / "bin" / "oomdoctor.js", "analyze", "--format", "json", SAMPLES / "leak.log", check=False)
         self.assertEqual((done.returncode, json.loads(done.stdout)["verdict"]["cause"]), (1, "leak"))
+        environment = {**os.environ, "npm_config_cache": str(self.folder / "cache"), "HOME": str(self.folder)}
+        done = run("npx", "--yes", "--offline", "--package", self.package(f"oomdoctor-{VERSION}.tgz"), "oomdoctor", SAMPLES / "leak.log",
+                   check=False, cwd=self.folder, env=environment)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(b"OUT OF MEMORY", done.stdout)
         listed = json.loads((Case.dist / f"oomdoctor-{VERSION}-wasm.spdx.json").read_text())["packages"]
         text = gzip.decompress((folder / "libraries.txt.gz").read_bytes()).decode()
         for library in listed:
@@ -362,6 +376,9 @@ class Registries(Case):
         found = run(environment / "bin" / "python", "-c", script, SAMPLES / "leak.log", env={"PATH": "/nowhere"})
         self.assertEqual(found.stdout, b"leak\n")
         run(*pip, "uninstall", "--yes", "oomdoctor")
+        self.assertEqual(installed(), before)
+        run(*pip, "install", "--no-index", "--upgrade", "--target", self.folder / "target", self.package("*.whl"))  # as in a job
+        self.assert_works(self.folder / "target" / "bin" / "oomdoctor", self.folder / "logs")
         self.assertEqual(installed(), before)
 
     def test_the_wheel_lists_its_files(self):

@@ -32,7 +32,7 @@ STORIES = SAMPLES / "stories"
 TWO_LOGS = STORIES / "ddp_two_ranks.log", STORIES / "leak.log"
 MIB = 1 << 20
 LARGE = int(os.environ.get("OOMDOCTOR_LARGE_MIB", "500")) * MIB
-HELD = 300 * MIB  # of a large log: the program itself, a few pieces, and the browser's copies of them
+HELD = 100 * MIB  # of a large log: the program itself, and a few pieces
 PATIENCE = 600  # seconds; a machine may be busy
 
 HOSTILE = "<img src=x onerror=parent.pwned=1>"
@@ -143,13 +143,33 @@ class SameReport(InThePage):
 
 
 class Ways(InThePage):
-    def test_dropped_files(self):
-        log = STORIES / "leak.log"
-        data = {"items": [], "files": [str(log)], "dragOperationsMask": 1}
+    def drop(self, *paths):
+        data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
         for kind in ("dragEnter", "dragOver", "drop"):
             self.page.call("Input.dispatchDragEvent", type=kind, x=300, y=200, data=data)
         self.assertEqual(self.wait_for_report(), "")
-        self.assert_reported(log)
+        self.assert_reported(*paths)
+
+    def job(self):
+        """A folder with the logs of a job, one of them in a folder below, and a file that is no log."""
+        job = self.folder / "job 7"
+        (job / "attempt 1").mkdir(parents=True)
+        for log, place in zip(TWO_LOGS, (job, job / "attempt 1"), strict=True):
+            shutil.copy(log, place)
+        (job / "model.bin").write_bytes(bytes(1000))
+        return job
+
+    def test_dropped_files(self):
+        self.drop(*TWO_LOGS)
+
+    def test_a_dropped_folder(self):
+        self.drop(self.job())
+
+    def test_a_chosen_folder(self):
+        job = self.job()
+        self.choose(job, button="folder")
+        self.assertEqual(self.wait_for_report(), "")
+        self.assert_reported(job)
 
     def test_pasted_text(self):
         log = self.folder / "pasted text"

@@ -29,6 +29,7 @@ def forward(batch):
 """
 REPORT = "OUT OF MEMORY"
 TIMEOUT = 60
+LEAST_INJECTIONS = 4
 
 # What the program may do, each as a shell script; None: there is no file.
 FAULTS = {
@@ -99,3 +100,15 @@ class Case(unittest.TestCase):
         self.assertEqual(done.stderr.count(f"\n{REPORT}  "), times, done.stderr)
         self.assertNotIn("<stdin>", done.stderr)
         self.assertNotRegex(done.stderr, r"\[lines? \d|-v shows")
+
+    def injections(self, run, file=""):
+        """(function, what `run` returns) for an exception in each function of the package, or of a file of it, that `run` calls.
+        `run` takes the environment of a Python that imports injection.py."""
+        report = self.folder / "injected"
+        for number in range(1, 1000):
+            report.unlink(missing_ok=True)
+            done = run(INJECTION=str(number), INJECTION_FILE=file, INJECTION_REPORT=str(report))
+            if not report.exists():
+                self.assertGreater(number, LEAST_INJECTIONS)
+                return
+            yield report.read_text(), done

@@ -211,6 +211,22 @@ class Scripts(Case):
         self.assertIn("Traceback", traceback)
         self.assertRegex(more, r"\A\[oomdoctor\] no report on this error: [^\n]+ \(printed once\)\n\Z")
 
+    def test_an_exception_in_any_function_of_the_package(self):
+        path = self.script("""
+            import sys, threading
+            thread = threading.Thread(target=forward, args=(3,))
+            thread.start(); thread.join()
+            print("goes on")
+            forward(4)
+            """)
+        start = f"import injection, sys; from oomdoctor.__main__ import main; sys.exit(main([{str(path)!r}]))"
+        plain = self.run_python(path)
+        for function, done in self.injections(lambda **given: self.run_python("-c", start, **given)):
+            with self.subTest(function):
+                self.assertEqual((done.returncode, done.stdout), (1, plain.stdout), done.stderr)
+                self.assertEqual(done.stderr.count("OutOfMemoryError: CUDA"), 2, done.stderr)
+                self.assertNotIn("INJECTED", done.stderr)
+
     def test_without_the_program_a_line_says_so(self):
         done = self.run_script("forward(3)", program="", PATH=str(self.folder))
         self.assert_only_a_line(done)

@@ -2,6 +2,7 @@
 
 The tests are skipped where no Python of this machine has IPython or pytest.
 """
+import functools
 import json
 import re
 import textwrap
@@ -14,12 +15,14 @@ from cases import REPORT, SAMPLES, SCRIPT, Case, needs, python_with
 class Notebook(Case):
     def cells(self, *cells, **options):
         """Runs cells in IPython; [its success, its result] of each are the last line of the output."""
-        script = ("import functools, json, oomdoctor.hooks, oomdoctor.notebook\nfrom IPython.core.interactiveshell import InteractiveShell\n"
+        python = python_with(*options.pop("modules", ["IPython"]))
+        script = ("import injection, functools, json, oomdoctor.hooks, oomdoctor.notebook\n"
+                  "from IPython.core.interactiveshell import InteractiveShell\n"
                   "oomdoctor.hooks.REPORT_TIMEOUT = 2\n"
                   "oomdoctor.notebook.analyze = functools.partial(oomdoctor.analyze, timeout=2)\nshell = InteractiveShell.instance(colors='NoColor')\n"
                   f"done = [shell.run_cell(cell) for cell in {[SCRIPT, *cells]!r}]\n"
                   "print(json.dumps([[one.success, repr(one.result)] for one in done[1:]]))")
-        done = self.run_python("-c", script, python=python_with("IPython"), **options)
+        done = self.run_python("-c", script, python=python, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout.splitlines()[-1]), done
 
@@ -34,6 +37,14 @@ class Notebook(Case):
         ends, _ = self.cells("%load_ext oomdoctor", "import weakref\nclass Tensor: pass\ndef step():\n    global seen\n"
                              "    tensor = Tensor(); seen = weakref.ref(tensor)\n    forward(3)", "step()", "seen() is None")
         self.assertEqual(ends[-1], [True, "True"])
+
+    @needs("IPython", "torch")
+    def test_pytorch(self):
+        ends, done = self.cells("%load_ext oomdoctor", "import torch, weakref\ndef step():\n    global seen\n    kept = torch.ones(2**20)\n"
+                                "    seen = weakref.ref(kept)\n    torch.empty(2**50, dtype=torch.uint8)", "step()", "seen() is None",
+                                modules=["IPython", "torch"])
+        self.assertEqual(ends[2:], [[False, "None"], [True, "True"]], done.stderr)
+        self.assert_reported(done, status=0)
 
     def test_magics(self):
         ends, done = self.cells("%load_ext oomdoctor", f"%oomdoctor {SAMPLES / 'stories' / 'leak.log'}", "%oomdoctor missing.log",
@@ -53,6 +64,13 @@ class Notebook(Case):
                 self.assertNotIn("GARBAGE", done.stderr.replace("GARBAGE'", ""))
                 self.assertNotIn("Traceback", done.stderr)
 
+    def test_an_exception_in_any_function_of_the_package(self):
+        run = functools.partial(self.cells, "%load_ext oomdoctor", "forward(3)", "%%oomdoctor\nx = 5\nx", "x")
+        for function, (ends, done) in self.injections(run, "notebook.py"):
+            with self.subTest(function):
+                self.assertEqual(ends[1:], [[False, "None"], [True, "None"], [True, "5"]])
+                self.assertNotIn("INJECTED", done.stderr)
+
 
 @needs("pytest")
 class Plugin(Case):
@@ -61,8 +79,9 @@ class Plugin(Case):
     def run_tests(self, text, *words, **options):
         (self.folder / "test_it.py").write_text("import pytest\nkept = []\n" + SCRIPT + textwrap.dedent(text))
         (self.folder / "pytest.ini").write_text("[pytest]\n")
+        python = python_with(*options.pop("modules", ["pytest"]))
         done = self.run_python("-m", "pytest", "-p", "no:cacheprovider", "-p", "oomdoctor.pytest", "--strict-markers", "-rA",
-                               *words, "test_it.py", python=python_with("pytest"), **options)
+                               *words, "test_it.py", python=python, **options)
         ends = re.findall(r"^(PASSED|FAILED|XFAIL|ERROR) test_it\.py::(\S+)", done.stdout, re.M)
         return {name: end for end, name in ends}, done
 
@@ -109,6 +128,27 @@ class Plugin(Case):
         self.assertEqual(ends, {"test_below": "PASSED", "test_above": "FAILED", "test_leak": "FAILED", "test_cache": "PASSED"})
         self.assertIn("peak memory of the test: 2.50 GiB, tensors on GPU 0, above its limit of 2.00 GiB", done.stdout)
 
+    @needs("pytest", "torch")
+    def test_pytorch(self):
+        ends, done = self.run_tests("""
+            import torch
+            @pytest.mark.memory_limit("2 GiB")
+            def test_below(): torch.ones(2**20)
+            @pytest.mark.memory_limit("500 MiB")
+            def test_above(): torch.ones(2**27)
+            @pytest.mark.memory_limit("2 GiB", device=0)
+            def test_without_gpu(): torch.ones(1)
+            @pytest.mark.memory_leak
+            def test_leak(): kept.append(torch.ones(2**20))
+            @pytest.mark.memory_leak
+            def test_none(): torch.ones(2**20)
+            def test_fails(): torch.empty(2**50, dtype=torch.uint8)
+            """, modules=["pytest", "torch"])
+        self.assertEqual(ends, {"test_below": "PASSED", "test_above": "FAILED", "test_without_gpu": "PASSED", "test_leak": "FAILED",
+                                "test_none": "PASSED", "test_fails": "FAILED"}, done.stdout)
+        self.assertRegex(done.stdout, r"memory leak: each of 5 repeats keeps memory, 4\.\d\d MiB on average")
+        self.assertEqual(len(re.findall(rf"^{REPORT}  ", done.stdout, re.M)), 1, done.stdout)
+
     def test_leaks(self):
         ends, done = self.run_tests("""
             import unittest
@@ -145,6 +185,20 @@ class Plugin(Case):
             """)
         self.assertEqual(ends, {"test_fails": "FAILED", "test_free": "PASSED", "test_other": "FAILED"})
         self.assertEqual(len(re.findall(rf"^{REPORT}  ", done.stdout, re.M)), 1, done.stdout)
+
+    def test_an_exception_in_any_function_of_the_plugin(self):
+        run = functools.partial(self.run_tests, """
+            import injection
+            def test_fails(): forward(3)
+            @pytest.mark.memory_limit("8 GiB")
+            def test_limit(): pass
+            @pytest.mark.memory_leak(repeats=2)
+            def test_leak(tmp_path): pass
+            """)
+        for function, (ends, done) in self.injections(run, "pytest.py"):
+            with self.subTest(function):
+                self.assertEqual(ends, {"test_fails": "FAILED", "test_limit": "PASSED", "test_leak": "PASSED"}, done.stdout)
+                self.assertNotIn("INJECTED", done.stdout + done.stderr)
 
     def test_every_fault_of_the_program(self):
         for fault in ("missing", "crashing", "printing garbage", "printing nothing", "failing"):
