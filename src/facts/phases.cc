@@ -473,11 +473,20 @@ bool plans_gradients(const ScanResult& scan) {
   return operation != scan.settings.end() && contains(operation->second.value, "jvp(");
 }
 
-/// True if the model was ready: a step or its progress is in the log, the traceback or XLA's plan is of a step, or
-/// there is no model.
+/// True if the program survived the failure without a batch or an update: it was in a step.
+bool skipped_batch(const ScanResult& scan, const Incident& incident) {
+  return incident.handled && std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
+           const auto* remark = std::get_if<Remark>(&e.what);
+           return remark != nullptr && remark->id == "handled/skipped" &&
+                  e.evidence.span.source == incident.evidence.span.source;
+         });
+}
+
+/// True if the model was ready: a step or its progress is in the log, the traceback or XLA's plan is of a step, the
+/// program skipped a batch, or there is no model.
 bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   return incident.when.step || count_progress(scan, incident) > 0 || works_without_model(incident.oom.framework) ||
-         std::any_of(frames.begin(), frames.end(), in_step) || plans_gradients(scan);
+         std::any_of(frames.begin(), frames.end(), in_step) || plans_gradients(scan) || skipped_batch(scan, incident);
 }
 
 const Frame* user_frame(const std::vector<Frame>& frames) {
