@@ -292,6 +292,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.images", count, "images or volumes in the requested tensor, or in one step"},
       {"settings.limit_variable", text, "the environment variable that sets the limit, as the log names it"},
       {"settings.freed_by_gc", bytes, "what a garbage collection freed after a refusal"},
+      {"settings.memory_missing", bytes, "how much more than its own limit a program says that it needs"},
       {"settings.killed_worker", text, "the exception that Dask raises after a task killed several workers"},
       {"settings.profiled_tokens", text, "a negative number of tokens that an engine computed for its cache"},
       {"settings.array_shape", text, "the shape of the array that NumPy could not allocate"},
