@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 46> titles_by_format = {{
+constexpr std::array<Words, 47> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -52,6 +52,7 @@ constexpr std::array<Words, 46> titles_by_format = {{
     {"compiler-killed", "The compiler was killed; the log does not say why"},
     {"workers-gone", "Background workers vanished without a message"},
     {"notebook", "The notebook's session ran out of host RAM"},
+    {"driver-died", "The Spark driver stopped without a reason in the log"},
     {"kernel-died", "The notebook's kernel died without a reason in the log"},
     {"session-crashed", "The notebook's session crashed without a reason in the log"},
     {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
