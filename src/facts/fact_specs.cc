@@ -239,7 +239,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.machine_total", bytes, "the RAM of that machine"},
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
-       "yarn, ray, dask, flux, systemd-oomd or earlyoom"},
+       "yarn, ray, dask, flux, systemd-oomd, earlyoom or apple"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
       {"host.denied", truth, "killed by signal 9, and the container engine reports that memory was not the reason"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},

@@ -33,7 +33,8 @@ constexpr ReportingManager managers[] = {{"slurm", "slurm"},
                                          {"dask", "dask"},
                                          {"systemd-oomd", "systemd-oomd"},
                                          {"earlyoom", "earlyoom"},
-                                         {"flux", "flux"}};
+                                         {"flux", "flux"},
+                                         {"apple", "apple"}};
 
 /// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
 /// log.

@@ -16,11 +16,12 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 47> titles_by_format = {{
+constexpr std::array<Words, 48> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
-    {"jetsam", "The macOS kernel killed a process: the host was out of RAM"},
+    {"jetsam", "The kernel of macOS or iOS killed a process: the host was out of RAM"},
+    {"apple-limit", "macOS or iOS ended the process for the memory it took"},
     {"general-limit", "The program or its job reached its memory limit"},
     {"general-killed", "A process was killed, and the log names memory as the reason"},
     {"program-limit", "The program stopped, because it needs more host RAM than it may take"},
