@@ -249,6 +249,29 @@ void emit_page_file(const Match& m, EventSink& sink) {
   oom.traits = {OomTrait::windows};
   emit(m, sink, std::move(oom));
 }
+
+void page_file_go(const Match& m, EventSink& sink) {
+  sink.setting("system", "Windows");
+  Oom oom = allocation_failure("winerror-1455");
+  oom.request = Bytes{leading_integer(m[1]), 0};
+  sink.oom(std::move(oom));
+}
+
+/// A process that Windows could not serve ends with the status of the refusal.
+void windows_status(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.setting("system", "Windows");
+  sink.oom(allocation_failure("winerror-1455"));
+}
+
+void r_limit(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = allocation_failure("program-limit", "r");
+  oom.traits = {OomTrait::heap};
+  if (m.has(1)) oom.limit = read_bytes(m[1], std::string(m[2]) + "iB");
+  sink.oom(std::move(oom));
+}
+
 /// R for Windows (before 4.2) prints its own limit, memory.limit(), in the warnings below the error. Its "Mb" is 2^20
 /// bytes.
 void r_vector(const Match& m, EventSink& sink) {

@@ -353,7 +353,7 @@ void jetsam_report(const Match& m, EventSink& sink) {
     read(line);
     return true;
   });
-  if (idle || name.empty()) return;
+  if (idle) return;
   Oom oom = host_oom(Agent::kernel, m[1] == "per-process-limit" ? "apple-limit" : "jetsam");
   oom.process_name = name;
   sink.oom(std::move(oom));

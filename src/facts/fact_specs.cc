@@ -239,7 +239,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.machine_total", bytes, "the RAM of that machine"},
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
-       "yarn, ray, dask, flux, systemd-oomd, earlyoom or apple"},
+       "yarn, ray, dask, flux, systemd-oomd, earlyoom, sagemaker, vertex or apple"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
       {"host.denied", truth, "killed by signal 9, and the container engine reports that memory was not the reason"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
@@ -247,7 +247,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.mapping_refused", truth, "a file could not be mapped into memory"},
       {"host.heap", text,
        "which limit other than the host's RAM was reached: java-heap, java-direct, java-classes, javascript-heap, "
-       "spark-results, program-limit (the program's own) or locked-limit (of locked memory)"},
+       "spark-results, program-limit (the program's own), array-limit (of one array) or locked-limit (of locked "
+       "memory)"},
       {"host.tiny_request", truth, "some pages were refused: by a limit on mappings or addresses, not by full memory"},
       {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all memory of its parent once more"},

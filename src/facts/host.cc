@@ -34,6 +34,8 @@ constexpr ReportingManager managers[] = {{"slurm", "slurm"},
                                          {"systemd-oomd", "systemd-oomd"},
                                          {"earlyoom", "earlyoom"},
                                          {"flux", "flux"},
+                                         {"sagemaker", "sagemaker"},
+                                         {"vertex", "vertex"},
                                          {"apple", "apple"}};
 
 /// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the

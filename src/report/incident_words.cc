@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 48> titles_by_format = {{
+constexpr std::array<Words, 51> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -25,6 +25,7 @@ constexpr std::array<Words, 48> titles_by_format = {{
     {"general-limit", "The program or its job reached its memory limit"},
     {"general-killed", "A process was killed, and the log names memory as the reason"},
     {"program-limit", "The program stopped, because it needs more host RAM than it may take"},
+    {"array-limit", "The program requested an array larger than its runtime allows"},
     {"locked-limit", "The system refused to lock memory for a device or for asynchronous I/O"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
@@ -37,6 +38,8 @@ constexpr std::array<Words, 48> titles_by_format = {{
     {"dask", "Dask ended a worker at its memory limit"},
     {"yarn", "YARN ended a container at its memory limit"},
     {"htcondor", "HTCondor ended or held the job for its memory use"},
+    {"vertex", "Vertex AI reports replicas that were low on memory"},
+    {"sagemaker", "SageMaker says that the job needs an instance with more memory"},
     {"heroku", "Heroku killed the program far above its memory quota"},
     {"htcondor-virtual", "HTCondor ended the job at its limit of virtual memory"},
     {"yarn-virtual", "YARN ended a container at its limit of virtual memory"},
