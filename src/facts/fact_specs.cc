@@ -246,9 +246,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.virtual_limit", truth, "a limit on virtual memory was reached: addresses, not memory in use"},
       {"host.mapping_refused", truth, "a file could not be mapped into memory"},
       {"host.heap", text,
-       "which limit other than the host's RAM was reached: java-heap, java-direct, java-classes, javascript-heap, "
-       "spark-results, program-limit (the program's own), array-limit (of one array) or locked-limit (of locked "
-       "memory)"},
+       "which limit, not the host's RAM, was reached: java-heap, java-direct, java-classes, javascript-heap, "
+       "wasm-heap, "
+       "spark-results, array-limit, program-limit (the program's own) or locked-limit (of locked memory)"},
       {"host.tiny_request", truth, "some pages were refused: by a limit on mappings or addresses, not by full memory"},
       {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all memory of its parent once more"},

@@ -16,7 +16,7 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 51> titles_by_format = {{
+constexpr std::array<Words, 53> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
@@ -51,6 +51,8 @@ constexpr std::array<Words, 51> titles_by_format = {{
     {"java-direct", "Java's direct buffers were used up"},
     {"java-classes", "Java's metaspace was full"},
     {"javascript-heap", "The JavaScript heap was full"},
+    {"wasm-heap", "The memory of WebAssembly was full"},
+    {"javascript-buffer", "JavaScript could not allocate a buffer"},
     {"spark-results", "Spark refused results of tasks above spark.driver.maxResultSize"},
     {"ray-worker-died", "A Ray worker vanished without a message"},
     {"compiler-killed", "The compiler was killed; the log does not say why"},
