@@ -250,18 +250,23 @@ void emit_page_file(const Match& m, EventSink& sink) {
   emit(m, sink, std::move(oom));
 }
 
-void page_file_go(const Match& m, EventSink& sink) {
-  sink.setting("system", "Windows");
-  Oom oom = allocation_failure("winerror-1455");
-  oom.request = Bytes{leading_integer(m[1]), 0};
-  sink.oom(std::move(oom));
-}
-
 /// A process that Windows could not serve ends with the status of the refusal.
 void windows_status(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.setting("system", "Windows");
   sink.oom(allocation_failure("winerror-1455"));
+}
+
+void page_file_words(const Match& m, EventSink& sink) {
+  if (m[0].find("DLL load failed") != std::string_view::npos) return emit_page_file(m, sink);
+  windows_status(m, sink);
+}
+
+void page_file_go(const Match& m, EventSink& sink) {
+  sink.setting("system", "Windows");
+  Oom oom = allocation_failure("winerror-1455");
+  oom.request = Bytes{leading_integer(m[1]), 0};
+  sink.oom(std::move(oom));
 }
 
 void r_limit(const Match& m, EventSink& sink) {
