@@ -4,9 +4,12 @@
 // earlyoom also prints its thresholds and the memory state every second. Only "sending SIG… to process" is a kill. Both
 // daemons watch the whole machine, so the victim's memory is not the memory in use. systemd-oomd also lists candidates.
 // Only "Killed" or, since version 258, "Marked … for killing" is a kill. systemd-oomd prints bytes.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/ascii.h"
+#include "base/bytes.h"
 #include "read/context.h"
 #include "read/parser.h"
 #include "read/sizes.h"
@@ -83,6 +86,12 @@ void systemd_oomd(const Match& m, EventSink& sink) {
     if (used <= total) oom.free = Bytes{total - used, 0};
   }
   sink.oom(std::move(oom));
+}
+
+/// The first program is the largest.
+void windows(const Match& m, EventSink& sink) {
+  sink.setting("system", "Windows");
+  sink.setting("low_commit", fmt::format("{} with {}", m[1], bytes_text(leading_integer(m[3]))));
 }
 
 }  // namespace oomdoctor::parsers::daemons

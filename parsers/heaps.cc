@@ -3,9 +3,8 @@
 // The host may have plenty of free RAM when such a heap is full, and more RAM does not help: a setting or the runtime's
 // default limits the heap.
 //
-// The text after "java.lang.OutOfMemoryError: " names the pool. Two texts are not memory failures and are not read:
-// "unable to create native thread" is a limit on threads, and "Requested array size exceeds VM limit" is an array that
-// no heap can contain. V8's "MB" is 2^20 bytes.
+// The text after "java.lang.OutOfMemoryError: " names the pool. "unable to create native thread" is a limit on threads
+// and not read. "Requested array size exceeds VM limit" is an array that no heap can contain. V8's "MB" is 2^20 bytes.
 #include "read/context.h"
 #include "read/parser.h"
 

@@ -3,6 +3,8 @@
 // Unlike a kill, a refusal answers one request and usually contains its size. RAPIDS throws "std::bad_alloc" for device
 // memory too; other_gpu reads those forms. "cannot allocate memory in static TLS block" is a problem of the dynamic
 // loader, not of memory.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
@@ -11,6 +13,7 @@
 
 #include "base/ascii.h"
 #include "read/context.h"
+#include "read/line_format.h"
 #include "read/parser.h"
 #include "read/sizes.h"
 
@@ -130,6 +133,63 @@ void quantum_package(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// Below the message: "Possible cause 1: not enough RAM. Check if you have enough RAM 32492657569 bytes".
+void star(const Match& m, EventSink& sink) {
+  Oom oom = allocation_failure("bad-alloc", "star");
+  static constexpr std::string_view label = "enough RAM ";
+  if (const auto line = find_after(m.cursor, 2, label)) {
+    const std::size_t number = line->text.find_first_of("0123456789", line->text.find(label));
+    if (number != line->text.npos) oom.request = Bytes{leading_integer(std::string_view(line->text).substr(number)), 0};
+  }
+  emit(m, sink, std::move(oom));
+}
+
+/// The statistics of the process follow: "rss: current: 268352106496, peak: 268299816960".
+void mimalloc(const Match& m, EventSink& sink) {
+  constexpr int statistics_lines = 8;
+  Oom oom = allocation_failure("mimalloc");
+  oom.request = Bytes{leading_integer(m[1]), 0};
+  static constexpr std::string_view label = "rss: current: ";
+  if (const auto line = find_after(m.cursor, statistics_lines, label))
+    oom.process = Bytes{leading_integer(std::string_view(line->text).substr(line->text.find(label) + label.size())), 0};
+  emit(m, sink, std::move(oom));
+}
+
+/// Each process prints how much more it needs. The limit is one for all, so the largest amount counts.
+void orca(const Match& m, EventSink& sink) {
+  constexpr int lines_of_all = 500;
+  constexpr std::string_view label = "MaxCore - by at least (";
+  double most = leading_number(m[1]);
+  const auto read = [&](const Line& line) {
+    const std::size_t at = line.text.find(label);
+    if (at != line.text.npos)
+      most = std::max(most, leading_number(trimmed(std::string_view(line.text).substr(at + label.size()))));
+    return true;
+  };
+  m.cursor.backward(lines_of_all, read);
+  m.cursor.forward(lines_of_all, read);
+  Oom oom = allocation_failure("program-limit", "orca");
+  oom.traits = {OomTrait::heap};
+  sink.setting("memory_missing", fmt::format("{:.1f} MB", most));
+  sink.oom(std::move(oom));
+}
+
+/// "memory,4000,m" of the input is the limit.
+void molpro(const Match& m, EventSink& sink) {
+  constexpr double bytes_of_word = 8;
+  Oom oom = allocation_failure("program-limit", "molpro");
+  oom.traits = {OomTrait::heap};
+  const auto words = [](std::string_view count, double unit) {
+    return Bytes{static_cast<i64>(leading_number(count) * unit * bytes_of_word), 0};
+  };
+  const bool stage = m.has(2) && m[2] == "Mwords";
+  oom.request = words(m[1], stage ? 1e6 : 1);
+  if (m.has(2) && !stage) oom.limit = words(m[2], 1);
+  const i64 missing = oom.request->count - (oom.limit ? oom.limit->count : 0);
+  if (!stage) sink.setting("memory_missing", fmt::format("{} bytes", missing));
+  sink.oom(std::move(oom));
+}
+
 /// The old forms print their amounts in bytes and without a unit.
 void duckdb(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
@@ -189,6 +249,34 @@ void emit_page_file(const Match& m, EventSink& sink) {
   oom.traits = {OomTrait::windows};
   emit(m, sink, std::move(oom));
 }
+
+/// A process that Windows could not serve ends with the status of the refusal.
+void windows_status(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.setting("system", "Windows");
+  sink.oom(allocation_failure("winerror-1455"));
+}
+
+void page_file_words(const Match& m, EventSink& sink) {
+  if (m[0].find("DLL load failed") != std::string_view::npos) return emit_page_file(m, sink);
+  windows_status(m, sink);
+}
+
+void page_file_go(const Match& m, EventSink& sink) {
+  sink.setting("system", "Windows");
+  Oom oom = allocation_failure("winerror-1455");
+  oom.request = Bytes{leading_integer(m[1]), 0};
+  sink.oom(std::move(oom));
+}
+
+void r_limit(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = allocation_failure("program-limit", "r");
+  oom.traits = {OomTrait::heap};
+  if (m.has(1)) oom.limit = read_bytes(m[1], std::string(m[2]) + "iB");
+  sink.oom(std::move(oom));
+}
+
 /// R for Windows (before 4.2) prints its own limit, memory.limit(), in the warnings below the error. Its "Mb" is 2^20
 /// bytes.
 void r_vector(const Match& m, EventSink& sink) {

@@ -305,4 +305,58 @@ void group_events(const Match& m, EventSink& sink) {
   sink.oom(host_oom(Agent::cgroup, "memory.events"));
 }
 
+/// A hard limit of macOS or iOS ends the process. The system only reports a soft one.
+void apple_limit(const Match& m, EventSink& sink) {
+  if (!m.has(3)) return;
+  Oom oom = host_oom(Agent::kernel, "apple-limit");
+  oom.limit = Bytes{leading_integer(m[3]) * MiB, 0};
+  oom.process_name = std::string(m[1]);
+  if (m.has(2)) {
+    Origin where;
+    where.pid = leading_integer(m[2]);
+    sink.at(where);
+  }
+  sink.oom(std::move(oom));
+}
+
+/// A process in a report of jetsam. Ended daemons and idle programs start again and lose nothing.
+void jetsam_report(const Match& m, EventSink& sink) {
+  constexpr int max_lines = 40;  // an entry has one line for each value
+  int depth = 0;
+  bool idle = false;
+  std::string name;
+  const auto read = [&](const Line& line) {
+    const std::string_view text = line.text;
+    idle |= text.find("\"idle\"") != text.npos || text.find("\"daemon\"") != text.npos;
+    constexpr std::string_view label = "\"name\"";
+    const std::size_t at = text.find(label);
+    if (at == text.npos) return;
+    const std::size_t open = text.find('"', at + label.size());
+    const std::size_t close = open == text.npos ? text.npos : text.find('"', open + 1);
+    if (close != text.npos) name = std::string(text.substr(open + 1, close - open - 1));
+  };
+  // The entry starts and ends at a brace of its own; there are others around its values.
+  const auto is_inside = [&](const Line& line, char opens, char closes) {
+    const std::string_view text = line.text;
+    if (text.find(opens) != text.npos) ++depth;
+    if (text.find(closes) != text.npos) --depth;
+    return depth >= 0;
+  };
+  m.cursor.backward(max_lines, [&](const Line& line) {
+    if (!is_inside(line, '}', '{')) return false;
+    read(line);
+    return true;
+  });
+  depth = 0;
+  m.cursor.forward(max_lines, [&](const Line& line) {
+    if (!is_inside(line, '{', '}')) return false;
+    read(line);
+    return true;
+  });
+  if (idle) return;
+  Oom oom = host_oom(Agent::kernel, m[1] == "per-process-limit" ? "apple-limit" : "jetsam");
+  oom.process_name = name;
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::kernel

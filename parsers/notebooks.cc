@@ -19,4 +19,12 @@ void session_crashed(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// Databricks names the driver of Spark, which runs the notebook's cells.
+void driver(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = host_oom(Agent::signal, m[0].find("park driver") != std::string_view::npos ? "driver-died" : "kernel-died");
+  oom.traits = {OomTrait::vanished};
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::notebooks

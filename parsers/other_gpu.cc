@@ -106,6 +106,33 @@ void emit_relion(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The numbers of a bank, times the banks: a buffer has a part of equal size in each. L1 is the memory of the cores on
+/// the chip.
+void tenstorrent(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("tenstorrent", Agent::library);
+  const i64 banks = std::max<i64>(leading_integer(m[3]), 1);
+  const auto of_all = [&](std::size_t group) {
+    return m.has(group) ? std::optional(Bytes{leading_integer(m[group]) * banks, 0}) : std::nullopt;
+  };
+  oom.request = Bytes{leading_integer(m[1]), 0};
+  oom.capacity = of_all(5);
+  oom.allocated = of_all(6);
+  oom.unallocated = of_all(7);
+  oom.largest_free = of_all(8);
+  if (oom.allocated) oom.reserved = oom.capacity;
+  sink.oom(std::move(oom));
+}
+
+/// "Single stream of length 134217728": the buffer on the host side of a stream, in bytes.
+void graphcore(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("graphcore", Agent::library);
+  static constexpr std::string_view label = "stream of length ";
+  const std::string_view text = m.after();
+  if (const std::size_t at = text.find(label); at != text.npos)
+    oom.request = Bytes{leading_integer(text.substr(at + label.size())), 0};
+  sink.oom(std::move(oom));
+}
+
 void emit_faiss(const Match& m, EventSink& sink) {
   Oom oom = device_oom("faiss", Agent::library);
   read_request(m.has(1) ? m[1] : m[2], oom);

@@ -23,7 +23,8 @@ bool was_killed_on_purpose(const Cursor& cursor) {
   return is_near(cursor, 15, 6,
                  {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated",
                   "preempted", "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM",
-                  "liveness probe, will be restarted", "startup probe, will be restarted"});
+                  "liveness probe, will be restarted", "startup probe, will be restarted", "WORKER TIMEOUT (pid",
+                  "after unresponsive for", "before force killing"});
 }
 
 /// True if the text is a progress bar, as far as a program had drawn it.

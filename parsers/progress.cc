@@ -25,6 +25,8 @@ void train_loss(const Match& m, EventSink& sink) {
   sink.step({leading_integer(m[1]), m.has(2) ? std::optional(leading_integer(m[2])) : std::nullopt, {}});
 }
 
+void update(const Match& m, EventSink& sink) { sink.step({leading_integer(m[1]), {}, {}}); }
+
 void round(const Match& m, EventSink& sink) { sink.step({leading_integer(m[1]), {}, {}}); }
 
 void resumed(const Match&, EventSink& sink) {

@@ -94,6 +94,45 @@ void yarn_monitor(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
+/// The job's log prints its memory in an event before: "8128  -  MemoryUsage of job (MB)". A hold has many reasons.
+void condor_held(const Match& m, EventSink& sink) {
+  constexpr int event_lines = 8;
+  std::string reason;
+  m.cursor.forward(1, [&](const Line& line) {
+    for (const char c : trimmed(line.text)) reason.push_back(lower(c));
+    return false;
+  });
+  const auto says = [&](std::string_view word) { return reason.find(word) != reason.npos; };
+  if (says("has gone over") || says("as measured by")) return;  // forms of their own
+  const bool over = says("exceed") || says("over ") || says("too much") || says("more than");
+  if (!says("memory") || !over || says("less than")) return;
+  Oom oom = scheduler_failure("htcondor");
+  oom.traits = {OomTrait::sampled};
+  static constexpr std::string_view label = "MemoryUsage of job (MB)";
+  if (const auto line = find_before(m.cursor, event_lines, label))
+    oom.process = Bytes{leading_integer(trimmed(line->text)) * MiB, 0};
+  sink.oom(std::move(oom));
+}
+
+/// "Process running mem=513M(100.4%)" is the line before. At the start of a log it may be missing.
+void heroku_swaps(const Match& m, EventSink& sink) {
+  static constexpr std::string_view label = "running mem=";
+  if (const auto line = find_before(m.cursor, 3, label)) {
+    const std::string_view text = std::string_view(line->text).substr(line->text.find(label) + label.size());
+    sink.setting("over_quota", text.substr(0, text.find('(')));
+  } else {
+    sink.remark("failure/unclear");
+  }
+}
+
+/// "Process running mem=1214M(237.2%)" is the line before.
+void heroku(const Match& m, EventSink& sink) {
+  Oom oom = scheduler_failure("heroku");
+  static constexpr std::string_view label = "running mem=";
+  if (const auto line = find_before(m.cursor, 3, label)) oom.process = size_after(line->text, label);
+  sink.oom(std::move(oom));
+}
+
 /// The peak of the whole shell follows below the line.
 void flux(const Match& m, EventSink& sink) {
   Oom oom = scheduler_failure("flux");

@@ -86,6 +86,8 @@ void emit(const Match& m, EventSink& sink) {
     sink.remark("failure/unclear");
     return;
   }
+  // Processes write over each other: "java.lang.OutOfMemoryErrorError occurred during initialization of VM".
+  if (line.find("java.lang.OutOfMemoryErrorE") != line.npos && is_near(m.cursor, 3, 6, {"native thread"})) return;
   const bool of_gpu_call = is_code_of_gpu_call(line);
   const OomKind kind = of_gpu_call ? OomKind::device : statement.kind.value_or(guess_kind(m.cursor));
   Oom oom;
@@ -93,6 +95,7 @@ void emit(const Match& m, EventSink& sink) {
   oom.agent = guess_agent(statement, kind, line);
   oom.message_format = "general";
   if (statement.killed && names_reason(line)) oom.message_format = "oomkilled";
+  if (statement.killed && oom.agent == Agent::daemon) oom.message_format = "general-killed";
   if (kind == OomKind::host && is_over_limit(statement)) oom.message_format = "general-limit";
   oom.traits = {OomTrait::prose};
   if (kind == OomKind::host && is_above_own_limit(statement)) {

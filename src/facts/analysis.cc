@@ -128,10 +128,14 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
   };
-  static constexpr std::array<Lookalike, 7> lookalikes{
+  static constexpr std::array<Lookalike, 9> lookalikes{
       {{"physics_buffer",
         "the scene needs a larger {} in PhysX's settings: a buffer of fixed size was too small, not memory"},
        {"worker_high", "Dask warned that {} is much for the limit of a worker; nothing failed"},
+       {"low_commit",
+        "Windows ran low on virtual memory (RAM and page file), and then refuses memory to any program; the largest "
+        "user was {}"},
+       {"over_quota", "the program used {} of host RAM, more than its quota: Heroku let it swap (R14), nothing failed"},
        {"worker_paused", "a worker was paused at {} of its memory limit: Dask waits, nothing failed"},
        {"worker_resumed", "the worker continued below {} of its memory limit"},
        {"pod_rejected", "Kubernetes rejected the pod; memory was not the reason: {}"},

@@ -239,15 +239,16 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.machine_total", bytes, "the RAM of that machine"},
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
-       "yarn, ray, dask, flux, systemd-oomd or earlyoom"},
+       "yarn, ray, dask, flux, systemd-oomd, earlyoom, sagemaker, vertex or apple"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
       {"host.denied", truth, "killed by signal 9, and the container engine reports that memory was not the reason"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
       {"host.virtual_limit", truth, "a limit on virtual memory was reached: addresses, not memory in use"},
       {"host.mapping_refused", truth, "a file could not be mapped into memory"},
       {"host.heap", text,
-       "which limit other than the host's RAM was reached: java-heap, java-direct, java-classes, javascript-heap, "
-       "spark-results, program-limit (the program's own) or locked-limit (of locked memory)"},
+       "which limit, not the host's RAM, was reached: java-heap, java-direct, java-classes, javascript-heap, "
+       "wasm-heap, "
+       "spark-results, array-limit, program-limit (the program's own) or locked-limit (of locked memory)"},
       {"host.tiny_request", truth, "some pages were refused: by a limit on mappings or addresses, not by full memory"},
       {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all memory of its parent once more"},
@@ -292,6 +293,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.images", count, "images or volumes in the requested tensor, or in one step"},
       {"settings.limit_variable", text, "the environment variable that sets the limit, as the log names it"},
       {"settings.freed_by_gc", bytes, "what a garbage collection freed after a refusal"},
+      {"settings.memory_missing", bytes, "how much more than its own limit a program says that it needs"},
       {"settings.killed_worker", text, "the exception that Dask raises after a task killed several workers"},
       {"settings.profiled_tokens", text, "a negative number of tokens that an engine computed for its cache"},
       {"settings.array_shape", text, "the shape of the array that NumPy could not allocate"},
@@ -366,6 +368,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.killer_asker", text, "the process whose request called the kernel's killer; it is not the victim"},
       {"settings.slurm_job", text, "the number of the Slurm job"},
       {"settings.snakemake", truth, "Snakemake runs the job"},
+      {"settings.lambda", truth, "AWS Lambda runs the program"},
       {"settings.spark", truth, "Apache Spark runs the program"},
       {"settings.memory_pressure", text, "pressure at which a daemon kills"},
       {"settings.kill_threshold", ratio, "share of the host RAM above which Ray kills"},

@@ -382,9 +382,9 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
 }  // namespace
 
 bool works_without_model(std::string_view framework) {
-  static constexpr auto names =
-      std::to_array<std::string_view>({"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender",
-                                       "optix", "miner", "physx", "relion", "cryosparc", "gromacs", "kokkos"});
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "physx",
+       "relion", "cryosparc", "gromacs", "kokkos", "openmm", "unreal"});
   return std::find(names.begin(), names.end(), framework) != names.end();
 }
 

@@ -33,11 +33,15 @@ constexpr ReportingManager managers[] = {{"slurm", "slurm"},
                                          {"dask", "dask"},
                                          {"systemd-oomd", "systemd-oomd"},
                                          {"earlyoom", "earlyoom"},
-                                         {"flux", "flux"}};
+                                         {"flux", "flux"},
+                                         {"sagemaker", "sagemaker"},
+                                         {"vertex", "vertex"},
+                                         {"apple", "apple"}};
 
 /// The manager that sets the memory limit: from the message, else from the cgroup path, else from other lines of the
 /// log.
 std::string_view find_manager(const ScanResult& scan, const Oom& oom) {
+  if (oom.message_format == "system-oom") return {};  // the node was full, not the limit of a pod
   for (const ReportingManager& manager : managers)
     if (oom.message_format.starts_with(manager.form)) return manager.name;
   if (const auto group = scan.settings.find("memory_manager");

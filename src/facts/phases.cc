@@ -672,6 +672,13 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   const bool progress_since = scan.last_progress && scan.last_progress->span.source == marker->evidence.span.source &&
                               scan.last_progress->span.first_line > marker->evidence.span.first_line &&
                               scan.last_progress->span.first_line < incident.evidence.span.first_line;
+  // The bar of another work, complete, after the load.
+  const bool worked_since = std::any_of(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    return remark != nullptr && remark->id == "run/calls" && remark->number == 0.0 &&
+           e.when.order > marker->when.order && e.when.order < incident.when.order;
+  });
+  if (worked_since && id == "load") return phase;
   if (progress_since && (id == "load" || id == "checkpoint_load" || id == "checkpoint_save")) return phase;
   phase.id = id;
   phase.by = marker->evidence;

@@ -122,7 +122,8 @@ std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent
   if (oom.framework == "metal" || oom.framework == "mlx") return "apple";
   if (oom.framework == "ascend") return "huawei";
   if (oom.framework == "level-zero" || oom.framework == "openvino") return "intel";
-  if (oom.framework == "habana" || oom.framework == "neuron") return oom.framework;
+  static constexpr std::array<std::string_view, 4> makers{"habana", "neuron", "tenstorrent", "graphcore"};
+  if (std::find(makers.begin(), makers.end(), oom.framework) != makers.end()) return oom.framework;
   return oom.has(OomTrait::tpu) ? "google" : device_vendor(scan);
 }
 
@@ -262,7 +263,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
       facts.set("platform.cuda", Value{vendor == "nvidia"}, here);
       facts.set("platform.rocm", Value{vendor == "amd"}, here);
       facts.set("platform.mps", Value{vendor == "apple"}, here);
-      static constexpr std::array<std::string_view, 5> others{"huawei", "intel", "google", "habana", "neuron"};
+      static constexpr std::array<std::string_view, 7> others{"huawei", "intel",       "google",   "habana",
+                                                              "neuron", "tenstorrent", "graphcore"};
       facts.set("platform.other", Value{std::find(others.begin(), others.end(), vendor) != others.end()}, here);
     }
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;

@@ -102,7 +102,9 @@ double working_length(const Trend& t) { return std::max(1.0, t.working.last_step
 std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Runs& runs, const Trends& trends) {
   const auto at_risk = [&](std::size_t i) {
     const Series& s = scan.series[i];
+    constexpr double least = 1024.0 * 1024;  // bytes: an object of a program, which fills no machine
     if (s.kind == SeriesKind::running_maximum || !runs.follows(s)) return false;
+    if (s.unit != "%" && std::max(s.first_value, s.last_value) < least) return false;
     if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
     if (!trends.leaks(i)) return false;
     const Trend& t = trends[i];

@@ -1004,6 +1004,7 @@ bool may_name_step(std::string_view block, std::size_t at) {
   std::size_t begin = at, end = at;
   while (begin > 0 && is_word_char(block[begin - 1]) && at - begin < bytes_back) --begin;
   while (end < block.size() && is_word_char(block[end]) && end - at < bytes_back) ++end;
+  if (begin > 0 && block[begin - 1] == '.' && end < block.size() && block[end] == '(') return false;  // "sim.step(20)"
   std::array<char, 2 * bytes_back> lowered{};
   for (std::size_t i = begin; i < end; ++i) lowered[i - begin] = lower(block[i]);
   const std::string_view name(lowered.data(), end - begin);

@@ -76,6 +76,27 @@ void set_sizes(Statement& statement, const Sentence& sentence) {
     statement.asked = std::exchange(statement.used, std::nullopt);
 }
 
+/// True if a word of the role is in the text, and no part of a path: "/opt/jenkins/workspace/build" is no pool.
+bool names_outside_paths(const Sentence& sentence, Role role) {
+  const std::string_view text = sentence.text();
+  std::size_t from = 0;
+  while (const auto found = failure_lexicon().find(role, sentence.all(), from, sentence.size())) {
+    const std::size_t begin = sentence[found->begin].begin;
+    if (begin == 0 || (text[begin - 1] != '/' && text[begin - 1] != '\\')) return true;
+    from = found->end;
+  }
+  return false;
+}
+
+/// True for the memory that a kernel shares on the chip: "CudaTileListKernel: maximum shared memory exceeded". A line
+/// about /dev/shm names it or a file.
+bool is_shared_on_chip(const Sentence& sentence) {
+  const auto contains = [&](Role role) {
+    return failure_lexicon().find(role, sentence.all(), 0, sentence.size()).has_value();
+  };
+  return contains(Role::shared) && contains(Role::device) && sentence.text().find("shm") == std::string_view::npos;
+}
+
 std::optional<OomKind> find_memory_kind(const Sentence& sentence, bool killed) {
   const Lexicon& words = failure_lexicon();
   const auto contains = [&](Role role) { return words.find(role, sentence.all(), 0, sentence.size()).has_value(); };
@@ -88,7 +109,7 @@ std::optional<OomKind> find_memory_kind(const Sentence& sentence, bool killed) {
       return OomKind::host;
   if (contains(Role::device)) return OomKind::device;
   if (contains(Role::host)) return OomKind::host;
-  if (contains(Role::pool)) return OomKind::pool;
+  if (names_outside_paths(sentence, Role::pool)) return OomKind::pool;
   return std::nullopt;
 }
 
@@ -152,6 +173,9 @@ bool is_name(const Sentence& sentence, PhraseAt trigger) {
   if (single && before == '`' && after == '`') return true;
   const bool error = is_upper(first.text[0]);
   if (single && (before == '/' || before == '\\' || (before == '-' && !error))) return true;
+  // "oomkill-test-pod": the name of a pod.
+  const bool names_object = first.name.starts_with("oomk") && after == '-' && last.end + 1 < text.size();
+  if (single && names_object && is_word_char(text[last.end + 1])) return true;
   if (after == '+' || before == '_' || (before == '.' && !error)) return true;
   if (single && (after == '(' || after == '=' || after == '/') && !error) return true;
   if (single && (after == '=' || (after == '/' && before != ' '))) return true;
@@ -293,6 +317,7 @@ Statement read_statement(std::string_view text) {
   for (std::size_t i = begin; i < trigger->at.begin; ++i)
     if (words.match(Role::unreal, sentence.all(), i) && !is_month(sentence, i)) return statement;
   if (words.find(Role::other, sentence.all(), 0, sentence.size())) return statement;
+  if (is_shared_on_chip(sentence)) return statement;
   if (trigger->at.end < sentence.size() && words.match(Role::idle, sentence.all(), trigger->at.end)) return statement;
   if (end < sentence.size() && sentence.is_mark(end, "?")) return statement;
   const Token& first = sentence[trigger->at.begin];
@@ -301,9 +326,9 @@ Statement read_statement(std::string_view text) {
                      (first.text.find('_') != first.text.npos || first.name.ends_with("error") ||
                       is_upper(first.text[0]) || first.name != first.text);
   for (std::size_t i = begin; i < end && !statement.killed; ++i)
-    statement.killed = sentence[i].name.starts_with("kill") ||
-                       sentence[i].name.find("oomkill") != std::string_view::npos ||
-                       sentence[i].name.find("oom_kill") != std::string_view::npos || sentence[i].name == "evicted";
+    statement.killed =
+        sentence[i].name.starts_with("kill") || sentence[i].name.find("oomkill") != std::string_view::npos ||
+        sentence[i].name.find("oom_kill") != std::string_view::npos || one_of(sentence[i].name, {"evicted", "sigkill"});
   set_sizes(statement, sentence);
   if (statement.asked && statement.asked->count <= 0) return Statement();  // no lack of memory refuses nothing
   statement.kind = find_memory_kind(sentence, statement.killed);

@@ -166,6 +166,8 @@ class Assembler {
   }
 
   static Accelerator accelerator_of(std::string_view vendor) {
+    constexpr std::array<std::string_view, 4> other{"habana", "neuron", "tenstorrent", "graphcore"};
+    if (std::find(other.begin(), other.end(), vendor) != other.end()) return Accelerator::device;
     return vendor == "google" ? Accelerator::tpu : vendor == "huawei" ? Accelerator::npu : Accelerator::gpu;
   }
 

@@ -18,13 +18,16 @@ namespace {
 using Words = std::pair<std::string_view, std::string_view>;
 
 /// Message formats that are more exact than their agent.
-constexpr std::array<Words, 43> titles_by_format = {{
+constexpr std::array<Words, 53> titles_by_format = {{
     {"oom-killer-nodes", "The Linux kernel killed a process because the memory nodes it may use were full"},
     {"oom-killer-cut", "The Linux OOM killer killed a process: the host or a memory limit was full"},
     {"freebsd", "The FreeBSD kernel killed a process: the host was out of RAM and swap"},
-    {"jetsam", "The macOS kernel killed a process: the host was out of RAM"},
+    {"jetsam", "The kernel of macOS or iOS killed a process: the host was out of RAM"},
+    {"apple-limit", "macOS or iOS ended the process for the memory it took"},
     {"general-limit", "The program or its job reached its memory limit"},
+    {"general-killed", "A process was killed, and the log names memory as the reason"},
     {"program-limit", "The program stopped, because it needs more host RAM than it may take"},
+    {"array-limit", "The program requested an array larger than its runtime allows"},
     {"locked-limit", "The system refused to lock memory for a device or for asynchronous I/O"},
     {"evicted", "Kubernetes evicted the pod because its node was short of memory"},
     {"oomkilled-inside",
@@ -36,6 +39,10 @@ constexpr std::array<Words, 43> titles_by_format = {{
     {"ray", "Ray killed a task because its node was short of memory"},
     {"dask", "Dask ended a worker at its memory limit"},
     {"yarn", "YARN ended a container at its memory limit"},
+    {"htcondor", "HTCondor ended or held the job for its memory use"},
+    {"vertex", "Vertex AI reports replicas that were low on memory"},
+    {"sagemaker", "SageMaker says that the job needs an instance with more memory"},
+    {"heroku", "Heroku killed the program far above its memory quota"},
     {"htcondor-virtual", "HTCondor ended the job at its limit of virtual memory"},
     {"yarn-virtual", "YARN ended a container at its limit of virtual memory"},
     {"pbs-virtual", "PBS ended the job at its limit of virtual memory"},
@@ -46,11 +53,14 @@ constexpr std::array<Words, 43> titles_by_format = {{
     {"java-direct", "Java's direct buffers were used up"},
     {"java-classes", "Java's metaspace was full"},
     {"javascript-heap", "The JavaScript heap was full"},
+    {"wasm-heap", "The memory of WebAssembly was full"},
+    {"javascript-buffer", "JavaScript could not allocate a buffer"},
     {"spark-results", "Spark refused results of tasks above spark.driver.maxResultSize"},
     {"ray-worker-died", "A Ray worker vanished without a message"},
     {"compiler-killed", "The compiler was killed; the log does not say why"},
     {"workers-gone", "Background workers vanished without a message"},
     {"notebook", "The notebook's session ran out of host RAM"},
+    {"driver-died", "The Spark driver stopped without a reason in the log"},
     {"kernel-died", "The notebook's kernel died without a reason in the log"},
     {"session-crashed", "The notebook's session crashed without a reason in the log"},
     {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
@@ -121,6 +131,8 @@ std::string host_numbers(const Oom& oom) {
   const bool of_whole = oom.process && oom.process_name.empty();
   const bool names_caller = oom.agent == Agent::cpu_allocator && !oom.process_name.empty();
   if (oom.request && names_caller) return fmt::format("{} requested by {}", text(*oom.request), oom.process_name);
+  if (oom.request && of_whole && !oom.limit && oom.agent == Agent::cpu_allocator)
+    return fmt::format("{} requested with {} in use", text(*oom.request), text(*oom.process));
   if (oom.request) return "";
   if (names_caller) return "process " + oom.process_name;
   // sacct samples at intervals, so the last value may be old.
@@ -195,7 +207,9 @@ std::string incident_title(const ReportIncident& of) {
   const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
   title.resize(title.size() - doubt.size());
   // An engine that has not begun to serve has no steps.
-  const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
+  // A program that adds up what it needs does so for a stage of its work.
+  const bool stepping =
+      of.moment != "profile_run" && of.moment != "graph_capture" && of.message_format != "program-limit";
   if (stepping && of.step) {
     title += fmt::format(" at step {}", *of.step);
     if (of.run_step && of.run_step != of.step && of.epoch) title += " of epoch " + epoch_text(*of.epoch);
