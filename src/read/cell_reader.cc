@@ -15,16 +15,23 @@ namespace {
 
 constexpr int max_index = 1024;
 
+/// A number and how many decimals are printed. Small enough for registers: this is the hot path of exports.
+struct PrintedNumber {
+  double value = 0;
+  int decimals = 0;
+  bool found = false;
+};
+
 /// Reads the number at the front of a cell and moves `at` after it. Nearly all cells contain only digits, so that case
 /// has a fast path. Languages that write a comma before decimals separate cells by ';'.
-std::optional<CellAmount> front_number(std::string_view cell, char separator, std::size_t& at) {
+PrintedNumber front_number(std::string_view cell, char separator, std::size_t& at) {
   constexpr std::size_t max_digits = 15;  // a double represents all integers of this length
   i64 whole = 0;
   std::size_t i = 0;
-  const char* const bytes = cell.data();  // the bound is checked once: this is the hot path of exports
+  const char* const bytes = cell.data();  // the bound is checked once
   for (const std::size_t end = std::min(cell.size(), max_digits); i < end && is_digit(bytes[i]); ++i)
     whole = whole * 10 + (bytes[i] - '0');
-  if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, CellAmount{static_cast<double>(whole), 0, 0};
+  if (i > 0 && (i == cell.size() || cell[i] == ' ')) return at = i, PrintedNumber{static_cast<double>(whole), 0, true};
   std::string pointed;
   if (separator == ';' && std::count(cell.begin(), cell.end(), ',') == 1) {
     pointed = cell;
@@ -32,44 +39,50 @@ std::optional<CellAmount> front_number(std::string_view cell, char separator, st
     cell = pointed;
   }
   const auto any = read_number(cell, at);
-  return any ? std::optional(CellAmount{any->value, 0, any->decimals}) : std::nullopt;
+  return any ? PrintedNumber{any->value, any->decimals, true} : PrintedNumber{};
 }
 
 /// The number of the whole cell.
 std::optional<double> whole_cell(std::string_view cell, char separator) {
   std::size_t at = 0;
-  const auto number = front_number(cell, separator, at);
-  return number && at == cell.size() ? std::optional(number->number) : std::nullopt;
+  const PrintedNumber number = front_number(cell, separator, at);
+  return number.found && at == cell.size() ? std::optional(number.value) : std::nullopt;
 }
 
 /// Reads an amount, perhaps with its limit: "1.2GiB / 7.6GiB". The cell's own unit has precedence over the column's.
-/// nullopt for [N/A] and similar cells; `fits` becomes false for anything else.
-CellAmount read_amount(std::string_view cell, char separator, const TableColumn& column, bool& fits) {
+/// Leaves `out` as it is for [N/A] and similar cells; `fits` becomes false for anything else.
+void read_amount(std::string_view cell, char separator, const TableColumn& column, CellAmount& out, bool& fits) {
   std::size_t at = 0;
-  auto amount = front_number(cell, separator, at);
-  if (!amount || amount->number < 0) return fits = fits && is_absent(cell), CellAmount{};
+  const PrintedNumber number = front_number(cell, separator, at);
+  if (!number.found || number.value < 0) {
+    fits = fits && is_absent(cell);
+    return;
+  }
   const bool glued = at < cell.size() && (cell[at] != ' ' || at + 2 == cell.size());  // "5,000 K"
   while (at < cell.size() && cell[at] == ' ') ++at;
   const std::string_view unit = cell.substr(at);
+  double bytes = 0;
   if (unit.empty() || (unit == "%" && column.share)) {
-    amount->unit = column.unit;
+    bytes = column.unit;
   } else if (unit == "MiB") {
-    amount->unit = mebibyte;
+    bytes = mebibyte;
   } else if (const auto read = read_unit(unit, glued); read && (unit.back() == 'B' || !column.of_driver())) {
-    amount->unit = read->bytes;
+    bytes = read->bytes;
   } else if (const std::size_t slash = cell.find(" / ");
              slash != cell.npos && cell.find(" / ", slash + 1) == cell.npos) {
-    const CellAmount whole = read_amount(cell.substr(slash + 3), separator, column, fits);
-    CellAmount used = read_amount(cell.substr(0, slash), separator, column, fits);
-    used.whole = whole.number * whole.unit;
-    return used;
+    CellAmount whole;
+    read_amount(cell.substr(slash + 3), separator, column, whole, fits);
+    read_amount(cell.substr(0, slash), separator, column, out, fits);
+    out.whole = whole.number * whole.unit;
+    return;
   } else {
     fits = false;
   }
+  out.number = number.value;
+  out.decimals = number.decimals;
   // Without a unit anywhere, it is in MiB as in nvidia-smi, unless no GPU is so large.
-  amount->bare = amount->unit == 0;
-  if (amount->bare) amount->unit = amount->number > min_bytes ? 1 : mebibyte;
-  return *amount;
+  out.bare = bytes == 0;
+  out.unit = bytes != 0 ? bytes : number.value > min_bytes ? 1 : mebibyte;
 }
 
 }  // namespace
@@ -113,7 +126,7 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
       if (const auto day = cell.find(':') == cell.npos ? read_cell_day(cell) : std::nullopt)
         day_ = day;
       else if (const auto time = read_cell_time(cell))
-        row.time = time;
+        row.time = *time;
       else if (const auto seconds = whole_cell(cell, separator_); seconds && !row.elapsed)
         row.elapsed = *seconds * (column.unit > 0 ? column.unit : 1);
       else if (!seconds && !is_absent(cell))
@@ -137,14 +150,14 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
     }
     case ColumnRole::index: {
       std::size_t at = 0;
-      const auto number = front_number(cell, separator_, at);
-      if (!number) {  // some users call the GPU's name "gpu"
+      const PrintedNumber number = front_number(cell, separator_, at);
+      if (!number.found) {  // some users call the GPU's name "gpu"
         if (!is_absent(cell)) row.subject.name = cell;
         return true;
       }
-      if (at != cell.size() || number->decimals != 0 || number->number < 0 || number->number > max_index) return false;
+      if (at != cell.size() || number.decimals != 0 || number.value < 0 || number.value > max_index) return false;
       // If a user added a "gpu" column before "index", that column is the user's own numbering and has precedence.
-      if (!row.subject.index) row.subject.index = static_cast<int>(number->number);
+      if (!row.subject.index) row.subject.index = static_cast<int>(number.value);
       return true;
     }
     case ColumnRole::rank:
@@ -177,11 +190,11 @@ bool CellReader::read_amounts(TableRow& row) {
   amounts_.clear();
   bool fits = true, bytes = false;
   for (const std::size_t i : memory_) {
-    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), separator_, columns_[i], fits));
+    read_amount(trimmed_cell(cells_[i]), separator_, columns_[i], amounts_.emplace_back(), fits);
     bytes |= amounts_.back().unit == 1 && amounts_.back().bare;
   }
   for (const std::size_t i : totals_) {
-    amounts_.push_back(read_amount(trimmed_cell(cells_[i]), separator_, columns_[i], fits));
+    read_amount(trimmed_cell(cells_[i]), separator_, columns_[i], amounts_.emplace_back(), fits);
     bytes |= amounts_.back().unit == 1 && amounts_.back().bare;
   }
   for (std::size_t k = 0; k < amounts_.size() && bytes; ++k)

@@ -31,11 +31,11 @@ struct KnownSubject {
   Origin origin;
   /// The last emitted subject with the same index; null if the subject cannot be distinguished from others.
   const KnownSubject** last_emitted = nullptr;
-  struct Prepared {
+  struct PreparedReading {
     double unit = 0;  ///< bytes; 0 if not prepared
     Reading reading;  ///< all but value and quantum
   };
-  std::vector<Prepared> readings;  ///< of each column of memory, in its last unit
+  std::vector<PreparedReading> readings;  ///< of each column of memory, in its last unit
 
   bool is(const RowSubject& s) const {
     return uuid == s.uuid && bus == s.bus && name == s.name && group == s.group && subgroup == s.subgroup &&
@@ -189,18 +189,21 @@ class TableRows final : public Rows {
     if (!memory.has_value()) memory.emplace<RowMemory>();
     RowMemory& row_memory = *std::any_cast<RowMemory>(&memory);
     if (row.is_date) return begin_query(row_memory, row.time, {});
-    const std::optional<double> time = row.time ? row.time : row_memory.date;
+    // References: a copy of an optional that was just written waits for the stores.
+    static constexpr std::optional<double> none;
+    const std::optional<double>& time = row.time ? row.time : row_memory.date;
     KnownSubject& subject = emit_subject(row_memory, row, time, sink);
     emit_step(row, sink);
     // A step is a better position than a time, and a time than an epoch. Beside an epoch, seconds are how long it took.
     const bool timed = row.time && !(row.since_start && row.epoch);
-    const std::optional<double> at = row.step ? row.step : timed ? std::nullopt : row.epoch;
+    const std::optional<double>& at = row.step ? row.step : timed ? none : row.epoch;
+    const std::optional<double>& shown = at ? none : time;
     bool empty = true;
     for (std::size_t k = 0; k < reader_.memory_count(); ++k) {
       const CellAmount& amount = amounts_[row.first + k];
       if (amount.unit == 0) continue;
       empty = false;
-      emit_amount(row_memory, row, k, subject, at, at ? std::nullopt : time, sink);
+      emit_amount(row_memory, row, k, subject, at, shown, sink);
     }
     if (reader_.memory_count() == 0) return;  // none of the columns is memory
     if (empty && !row_memory.empty) sink.remark("table/no_values");
@@ -225,7 +228,7 @@ class TableRows final : public Rows {
   }
 
   void emit_amount(RowMemory& row_memory, const StoredRow& row, std::size_t k, KnownSubject& subject,
-                   std::optional<double> step, std::optional<double> time, EventSink& sink) const {
+                   const std::optional<double>& step, const std::optional<double>& time, EventSink& sink) const {
     const TableColumn& column = reader_.column_of(k);
     const CellAmount& amount = amounts_[row.first + k];
     const double sum = has_partner_ ? partner_sum(row, k) : 0;
@@ -293,7 +296,7 @@ class TableRows final : public Rows {
   /// Returns the prepared reading of the series, so that each row only sets the value and the quantum.
   Reading& find_reading(KnownSubject& subject, std::size_t k, double unit) const {
     if (subject.readings.size() <= k) subject.readings.resize(reader_.memory_count());
-    KnownSubject::Prepared& prepared = subject.readings[k];
+    KnownSubject::PreparedReading& prepared = subject.readings[k];
     Reading& reading = prepared.reading;
     if (prepared.unit == unit) return reading;
     prepared.unit = unit;
