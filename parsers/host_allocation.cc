@@ -124,7 +124,7 @@ void go(const Match& m, EventSink& sink) {
 /// Reads the limit from the start of the output: "* Target maximum memory (GB)       4".
 void quantum_package(const Match& m, EventSink& sink) {
   Oom oom = allocation_failure("program-limit", "quantum-package");
-  oom.traits = {OomTrait::heap};
+  oom.traits = {OomTrait::heap, OomTrait::planned};
   const std::string_view size = m[1];
   oom.request = read_bytes(size.substr(0, size.find('G')), "GiB");
   static constexpr std::string_view label = "Target maximum memory (GB)";
@@ -169,7 +169,7 @@ void orca(const Match& m, EventSink& sink) {
   m.cursor.backward(lines_of_all, read);
   m.cursor.forward(lines_of_all, read);
   Oom oom = allocation_failure("program-limit", "orca");
-  oom.traits = {OomTrait::heap};
+  oom.traits = {OomTrait::heap, OomTrait::planned};
   sink.setting("memory_missing", fmt::format("{:.1f} MB", most));
   sink.oom(std::move(oom));
 }
@@ -178,7 +178,7 @@ void orca(const Match& m, EventSink& sink) {
 void molpro(const Match& m, EventSink& sink) {
   constexpr double bytes_of_word = 8;
   Oom oom = allocation_failure("program-limit", "molpro");
-  oom.traits = {OomTrait::heap};
+  oom.traits = {OomTrait::heap, OomTrait::planned};
   const auto words = [](std::string_view count, double unit) {
     return Bytes{static_cast<i64>(leading_number(count) * unit * bytes_of_word), 0};
   };

@@ -73,6 +73,7 @@ enum class OomTrait {
   on_chip,           ///< memory on the chip, not beside it
   pool_maximum,      ///< an allocator's pool may not, or cannot, grow any more
   pinned,            ///< host memory that the device reads
+  planned,           ///< the program itself added up what a stage of its work needs: it has no steps of a training
   prose,             ///< words of people or of any program: no known form
   refusals_counted,  ///< a program counted its refusals, and printed none
   rocm,              ///< of an AMD GPU's driver
@@ -94,8 +95,9 @@ template <>
 inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "bus_error", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted",
     "fixed_pool", "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip",
-    "pool_maximum", "pinned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill", "some_nodes",
-    "some_limit", "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "warms_up", "whole_node", "windows");
+    "pool_maximum", "pinned", "planned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill",
+    "some_nodes", "some_limit", "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "warms_up",
+    "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

@@ -196,7 +196,7 @@ class Assembler {
     r.pid = in.origin.pid;
     r.host = in.origin.host;
     r.run_step = in.when.step;
-    if (in.when.step) r.step = *in.when.step - in.when.before;
+    if (in.when.step && !in.oom.has(OomTrait::planned)) r.step = *in.when.step - in.when.before;
     if (in.when.time && *in.when.time >= first_dated_time) r.time = in.when.time;
     r.epoch = in.when.epoch;
     r.phase = analysis_.phases[index].id;

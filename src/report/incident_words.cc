@@ -207,9 +207,7 @@ std::string incident_title(const ReportIncident& of) {
   const std::string doubt = title.substr(std::min(title.find(';'), title.size()));
   title.resize(title.size() - doubt.size());
   // An engine that has not begun to serve has no steps.
-  // A program that adds up what it needs does so for a stage of its work.
-  const bool stepping =
-      of.moment != "profile_run" && of.moment != "graph_capture" && of.message_format != "program-limit";
+  const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
   if (stepping && of.step) {
     title += fmt::format(" at step {}", *of.step);
     if (of.run_step && of.run_step != of.step && of.epoch) title += " of epoch " + epoch_text(*of.epoch);
