@@ -15,12 +15,15 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "cmake/generated_source.h"
+#include "read/label.h"
 #include "scan/anchors.h"
 #include "text/prefilter.h"
 #include "text/prefilter_plan.h"
@@ -257,8 +260,25 @@ class Planner {
   std::unordered_map<std::uint32_t, std::size_t> fingerprints_;  ///< fingerprint → number of anchors
 };
 
-/// The contents of all logs and tables in a folder, in the order of their names.
+/// The lines of a form that the log has several times: most of a long log are lines of a few forms.
+std::string repeated_lines(const std::string& log) {
+  constexpr std::size_t several = 3;
+  std::vector<std::string> lines, forms;
+  std::unordered_map<std::string, std::size_t> counts;
+  std::istringstream in(log);
+  for (std::string line; std::getline(in, line); lines.push_back(line))
+    ++counts[forms.emplace_back(mask_numbers(line))];
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (counts[forms[i]] >= several) out.append(lines[i]).push_back('\n');
+  return out;
+}
+
+/// The contents of all logs and tables in a folder, in the order of their names. Repeated lines count more: of the
+/// samples, which are short, they are a smaller part than of what is read.
 std::string read_texts(const std::filesystem::path& folder) {
+  constexpr int more = 2;  // times
+
   std::vector<std::filesystem::path> paths;
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder))
     if (file.path().extension() == ".log" || file.path().extension() == ".csv") paths.push_back(file.path());
@@ -266,7 +286,9 @@ std::string read_texts(const std::filesystem::path& folder) {
   std::string text;
   for (const auto& path : paths) {
     std::ifstream in(path, std::ios::binary);
-    text.append(std::istreambuf_iterator<char>(in), {});
+    const std::string log(std::istreambuf_iterator<char>(in), {});
+    text += log;
+    for (int i = 0; i < more; ++i) text += repeated_lines(log);
   }
   if (text.size() < sample_size) throw std::runtime_error(folder.string() + ": too little text to plan by");
   return text;
@@ -348,7 +370,7 @@ void write_plan(const std::string& folder, const std::string& path) {
   std::ofstream out(path, std::ios::binary);
   out << "// Written by src/cmake/prefilter_planner.cc: " << anchors.text.size() << " anchors behind "
       << best->fingerprints() << " fingerprints, " << 1000 * least.candidates / text.size()
-      << " candidates in\n// a kilobyte of samples/.\n"
+      << " candidates in\n// a kilobyte of its text.\n"
          "#include \"text/prefilter_plan.h\"\n\nnamespace oomdoctor {\n\n";
   const Prefilter prefilter(anchors.text, anchors.fold_case, {.placements = best->placements()});
   write_array(out, "Placement placements", best->placements(), [](const Placement& p) {

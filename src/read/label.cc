@@ -203,7 +203,8 @@ bool is_computation(std::string_view text, std::size_t at) {
   return text[at] != '/' || last == before.npos || !is_digit(before[last]);
 }
 
-/// The text with each number replaced by "0".
+}  // namespace
+
 std::string mask_numbers(std::string_view text) {
   std::string out;
   for (const char c : text)
@@ -213,8 +214,6 @@ std::string mask_numbers(std::string_view text) {
       out.push_back('0');
   return out;
 }
-
-}  // namespace
 
 bool numbers_may_be_program(std::string_view line) {
   static const auto pieces = [] {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "model/series.h"
@@ -66,6 +67,8 @@ bool is_no_step(std::string_view before);
 
 /// True for program code, command lines and errors: their numbers are no measurements.
 bool is_no_measurement(std::string_view line);
+/// The text with each number replaced by "0".
+std::string mask_numbers(std::string_view text);
 /// True if other numbers could turn `line` into program code: "x / 20" is a measurement, "x / 1024" is not.
 bool numbers_may_be_program(std::string_view line);
 
