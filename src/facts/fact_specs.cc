@@ -368,6 +368,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.killer_asker", text, "the process whose request called the kernel's killer; it is not the victim"},
       {"settings.slurm_job", text, "the number of the Slurm job"},
       {"settings.snakemake", truth, "Snakemake runs the job"},
+      {"settings.jetson", truth, "the machine is a Jetson: its CPU and its GPU share one memory"},
       {"settings.lambda", truth, "AWS Lambda runs the program"},
       {"settings.spark", truth, "Apache Spark runs the program"},
       {"settings.memory_pressure", text, "pressure at which a daemon kills"},
