@@ -391,12 +391,13 @@ double min_relevant_growth(const FittedSeries& fitted) {
 }
 
 bool grows(const Fit& fit, const FittedSeries& fitted) {
+  constexpr double rounding = 1e-6;  // of a print step: below, the sign of a rise depends on the machine
   switch (fit.law) {
     case Law::linear:
     case Law::exponential:
     case Law::late:
     case Law::staircase:
-      return fit.beta[1] > 0;
+      return fit.beta[1] > 0 && measure_rise(fit, fitted).value > rounding * fitted.points.quantum;
     case Law::ratchet:
     case Law::cycle_line:
       return fit.beta[line_column(fit.law)] > 0;
