@@ -1,8 +1,8 @@
 """The library compiles for machines with 32-bit addresses, as a browser is one: no size is cut, and no shift is wider than its
-number. The compiler reads each file of the build with the build's own warnings, and makes no code. Needs Debian's
+number. Each file of the build is compiled with the build's own warnings as errors. Needs Debian's
 lib32stdc++-12-dev and libc6-dev-i386.
 
-Usage: word_size_test.py [TARGET...]   reads only the files of these targets, such as oomdoctor_text
+Usage: word_size_test.py [TARGET...]   compiles only the files of these targets, such as oomdoctor_text
 """
 
 import concurrent.futures
@@ -16,21 +16,26 @@ import sys
 
 BUILD = pathlib.Path(os.environ.get("OOMDOCTOR_BINARY", "build/quick/oomdoctor")).resolve().parent
 # Debian's gcc-multilib would link the kernel's headers, which are the same for both sizes, but it excludes cross compilers.
-NARROW = ["-m32", "-D_FILE_OFFSET_BITS=64", "-fsyntax-only", "-idirafter", "/usr/include/x86_64-linux-gnu"]
+NARROW = ["-m32", "-D_FILE_OFFSET_BITS=64", "-c", "-O0", "-o", "/dev/null", "-idirafter", "/usr/include/x86_64-linux-gnu"]
 # What needs Linux, and what only runs on the machine of the build.
 NOT_LIBRARY = ("run", "mcp", "tests", "compiler", "planner", "leave_one_out", "bench", "fuzz", "faults")
 SKIPPED = 77
 
 
 def is_wanted(words):
-    """By the target that a compiler's command belongs to, "oomdoctor_text"; "oomdoctor" is the program."""
+    """By the target that a compiler's command belongs to, "oomdoctor_text"; "oomdoctor" is the program.
+
+    A precompiled header is none of its files: each of them includes its text.
+    """
+    if "c++-header" in words:
+        return False
     target = re.search(r"CMakeFiles/(\w+)\.dir/", words[words.index("-o") + 1])[1]
     if len(sys.argv) > 1:
         return target in sys.argv[1:]
     return target.startswith("oomdoctor_") and not target.endswith(NOT_LIBRARY)
 
 
-def read(words):
+def compile_narrow(words):
     output = words.index("-o")
     words = [word for word in words[:output] + words[output + 2:] if word not in ("-c", "-Winvalid-pch")]
     done = subprocess.run([*words, *NARROW], cwd=BUILD, capture_output=True, text=True)
@@ -46,7 +51,7 @@ def main():
     commands = [shlex.split(entry["command"]) for entry in json.loads((BUILD / "compile_commands.json").read_text())]
     wanted = [words for words in commands if is_wanted(words)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        faults = [fault for fault in pool.map(read, wanted) if fault]
+        faults = [fault for fault in pool.map(compile_narrow, wanted) if fault]
     print("\n".join(faults) or f"{len(wanted)} files compile for 32-bit addresses")
     return 1 if faults or not wanted else 0
 
