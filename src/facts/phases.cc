@@ -252,6 +252,10 @@ bool sets_up(const Frame& f) {
   });
 }
 
+bool asks_for_free_memory(const Frame& f) {
+  return f.function == "mem_get_info" || find_call(f.code, "mem_get_info") != f.code.npos;
+}
+
 /// The job's ranks wait for each other. The first time, that makes their communicator.
 bool synchronises(const Frame& f) { return f.function == "barrier" || find_call(f.code, "barrier") != f.code.npos; }
 
@@ -495,8 +499,8 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   return nullptr;
 }
 
-/// True if the failure precedes any model on the device: the device or the job was being set up, and nothing shows a
-/// step or tensors.
+/// True if the failure precedes any model on the device: the device or the job was being set up, or the first call asked
+/// how much memory is free, and nothing shows a step or tensors.
 bool precedes_model(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   constexpr i64 most_tensors = 64 * MiB;  // the tensor of a barrier, and what a test of the device makes
   if (incident.when.step || count_progress(scan, incident) > 0) return false;
@@ -509,7 +513,8 @@ bool precedes_model(const ScanResult& scan, const Incident& incident, const std:
   // A barrier may come at any time: only the allocator's numbers show that nothing was there.
   const bool empty = incident.oom.allocated.has_value();
   return std::any_of(frames.begin(), frames.end(),
-                     [&](const Frame& f) { return sets_up(f) || (empty && synchronises(f)); });
+                     [&](const Frame& f) { return sets_up(f) || (empty && synchronises(f)); }) ||
+         (!frames.empty() && asks_for_free_memory(frames.back()));
 }
 
 /// The phase by the traceback: known function names, then words in the names, then the innermost operation.

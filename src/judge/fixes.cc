@@ -378,9 +378,12 @@ std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const Fa
   const SavingsSum sum = sum_savings(set, facts);
   plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
   for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
+  // A larger cap leaves the peak as it is.
+  const bool of_memory =
+      std::none_of(set.begin(), set.end(), [](const Candidate* fix) { return fix->rule->share == "limit"; });
   const auto capacity = facts.number("oom.capacity"), free = facts.number("oom.free"),
              request = facts.number("oom.request");
-  if (capacity && free && request && sum.high() > 0 && !need.at_least)
+  if (of_memory && capacity && free && request && sum.high() > 0 && !need.at_least)
     plan.predicted_peak_bytes = rounded(std::max(0.0, *capacity - *free + *request - (sum.low() + sum.high()) / 2));
   return plan;
 }

@@ -108,7 +108,10 @@ void add_success(Page& page, const Report& report, std::size_t shown) {
     const ReportFix& fix = report.fixes[i];
     if (!fix.verify.empty() && (best == nullptr || (best->diagnostic && !fix.diagnostic))) best = &fix;
   }
-  if (best != nullptr) page.text(fmt::format(" {}: ", success_label(*best)), plain_line(best->verify) + ".", 4);
+  if (best == nullptr) return;
+  const auto number = best - report.fixes.data() + 1;
+  page.text(fmt::format(" {}{}: ", success_label(*best), number == 1 ? "" : fmt::format(" ({})", number)),
+            plain_line(best->verify) + ".", 4);
 }
 
 /// One line for each cause that is possible: "  41% ████▏      Fragmentation".

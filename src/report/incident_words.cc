@@ -56,7 +56,7 @@ constexpr std::array<Words, 53> titles_by_format = {{
     {"wasm-heap", "The memory of WebAssembly was full"},
     {"javascript-buffer", "JavaScript could not allocate a buffer"},
     {"spark-results", "Spark refused results of tasks above spark.driver.maxResultSize"},
-    {"ray-worker-died", "A Ray worker vanished without a message"},
+    {"ray-worker-died", "A Ray worker died; Ray does not know why"},
     {"compiler-killed", "The compiler was killed; the log does not say why"},
     {"workers-gone", "Background workers vanished without a message"},
     {"notebook", "The notebook's session ran out of host RAM"},
