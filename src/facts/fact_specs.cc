@@ -240,6 +240,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
        "yarn, ray, dask, flux, systemd-oomd, earlyoom, sagemaker, vertex or apple"},
+      {"host.user_slice", truth, "the limit is that of all processes of one user of the machine"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
       {"host.denied", truth, "killed by signal 9, and the container engine reports that memory was not the reason"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
