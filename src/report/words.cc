@@ -107,28 +107,29 @@ std::string verdict_words(const Report& report) {
 // The line distinguishes signals and GPU errors that share a kind, so its words come first.
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;
-  constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
-                                               {"misaligned address", "a misaligned address on the device"},
-                                               {"assert", "a failed assertion on the device"},
-                                               {"): 13,", "an exception in a kernel of the GPU (Xid 13)"},
-                                               {"): 31,", "an invalid address in a kernel of the GPU (Xid 31)"},
-                                               {"): 48,", "an uncorrectable error of the GPU's memory (Xid 48)"},
-                                               {"): 63,", "a faulty row of the GPU's memory: it is replaced (Xid 63)"},
-                                               {"): 64,", "a faulty row of the GPU's memory that could not be replaced (Xid 64)"},
-                                               {"): 79,", "a GPU that no longer answers on its bus (Xid 79)"},
-                                               {"): 94,", "an error of the GPU's memory, contained to its process (Xid 94)"},
-                                               {"): 95,", "an error of the GPU's memory, not contained (Xid 95)"},
-                                               {"): 119,", "a timeout of the GPU's system processor (Xid 119)"},
-                                               {"Xid", "an Xid error of the GPU"},
-                                               {"PREEMPT", "a preemption"},
-                                               {"SIGHUP", "SIGHUP: its terminal or session was closed"},
-                                               {"got signal: 1", "SIGHUP: its terminal or session was closed"},
-                                               {"SIGTERM", "SIGTERM: something asked it to stop"},
-                                               {"got signal: 15", "SIGTERM: something asked it to stop"},
-                                               {"SIGINT", "SIGINT: someone interrupted it"},
-                                               {"got signal: 2", "SIGINT: someone interrupted it"},
-                                               {"Segmentation fault", "a segmentation fault"},
-                                               {"panic", "a panic"}});
+  constexpr auto exact =
+      std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
+                            {"misaligned address", "a misaligned address on the device"},
+                            {"assert", "a failed assertion on the device"},
+                            {"): 13,", "an exception in a kernel of the GPU (Xid 13)"},
+                            {"): 31,", "an invalid address in a kernel of the GPU (Xid 31)"},
+                            {"): 48,", "an uncorrectable error of the GPU's memory (Xid 48)"},
+                            {"): 63,", "a faulty row of the GPU's memory, which is replaced (Xid 63)"},
+                            {"): 64,", "a faulty row of the GPU's memory, which is not replaced (Xid 64)"},
+                            {"): 79,", "the loss of a GPU on its bus (Xid 79)"},
+                            {"): 94,", "an error of the GPU's memory, contained to its process (Xid 94)"},
+                            {"): 95,", "an error of the GPU's memory, not contained (Xid 95)"},
+                            {"): 119,", "a timeout of the GPU's system processor (Xid 119)"},
+                            {"Xid", "an Xid error of the GPU"},
+                            {"PREEMPT", "a preemption"},
+                            {"SIGHUP", "SIGHUP: its terminal or session was closed"},
+                            {"got signal: 1", "SIGHUP: its terminal or session was closed"},
+                            {"SIGTERM", "SIGTERM: something asked it to stop"},
+                            {"got signal: 15", "SIGTERM: something asked it to stop"},
+                            {"SIGINT", "SIGINT: someone interrupted it"},
+                            {"got signal: 2", "SIGINT: someone interrupted it"},
+                            {"Segmentation fault", "a segmentation fault"},
+                            {"panic", "a panic"}});
   if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
