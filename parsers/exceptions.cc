@@ -48,7 +48,26 @@ bool is_final_exception(std::string_view line) {
   return !parse_exception(body).empty() && !is_echo(body);
 }
 
+/// Python compiles a program's main file before it runs a line of it, so such an error has no traceback: only the file
+/// and the place in it.
+bool failed_to_compile(const Match& m) {
+  constexpr int max_lines = 8;  // of the file, the code and the mark, printed by several ranks at once
+  const std::string_view body = m.cursor.line().body();
+  if (!body.starts_with("SyntaxError") && !body.starts_with("IndentationError") && !body.starts_with("TabError"))
+    return false;
+  bool compiled = false, run = false;
+  m.cursor.backward(max_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (text.find("Traceback (most recent call last)") != text.npos) run = true;
+    const std::size_t file = text.find("  File \"");
+    if (file != text.npos) (text.find(", in ", file) == text.npos ? compiled : run) = true;
+    return !run;
+  });
+  return compiled && !run;
+}
+
 void exception(const Match& m, EventSink& sink) {
+  if (failed_to_compile(m)) sink.remark("run/not_compiled");
   if (is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"})) sink.remark("end/exception");
 }
 

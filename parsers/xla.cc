@@ -150,7 +150,11 @@ void gpu(const Match& m, EventSink& sink) {
   read_request(m[1], oom);
   Origin where;
   where.device = find_device(m.cursor);
-  if (m.has(2)) where.device = static_cast<int>(leading_integer(m[2]));
+  if (m.has(2)) {
+    // Runtimes of GPUs and of the first TPUs print the number alone.
+    if (!where.device) oom.traits.push_back(OomTrait::unnamed_device);
+    where.device = static_cast<int>(leading_integer(m[2]));
+  }
   claim_plan(m.cursor, sink);
   read_largest_buffer(m.cursor, sink);
   note_caller(m.cursor, sink);

@@ -174,7 +174,10 @@ std::optional<Account> build_account(const Incident& incident) {
     for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("page cache (files)", oom.page_cache);
     if (oom.capacity && oom.free) {
-      add(oom.process ? "other processes" : "all processes", *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
+      const std::string_view others =
+          oom.message_format == "ray" ? "other Ray workers and processes" : "other processes";
+      add(std::string(oom.process ? others : "all processes"),
+          *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);
     }
   } else if (counts_unmapped(oom)) {
@@ -262,7 +265,6 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   text("oom.agent", to_string(oom.agent));
   text("oom.framework", oom.framework);
   text("account.content", name_content(oom));
-  text("account.whole", oom.agent == Agent::mps_allocator ? "the MPS limit" : "the GPU");
   text("oom.printed_advice", oom.printed_advice);
   set_true("oom.has_numbers", oom.request && (oom.allocated || oom.free || oom.capacity));
   set_true("oom.known_form", !oom.has(OomTrait::prose));
@@ -271,6 +273,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   set_true("oom.sizes_not_available", oom.sizes_not_available);
   set_true("oom.on_chip", oom.has(OomTrait::on_chip));
   set_true("oom.either_memory", oom.has(OomTrait::either_memory));
+  set_true("oom.unnamed_device", oom.has(OomTrait::unnamed_device));
   const auto reserved = find_reserved(oom);
   facts.set("oom.request", oom.request, here);
   std::optional<Bytes> whole =
@@ -327,8 +330,14 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   const auto live = unmapped        ? oom.process
                     : oom.allocated ? std::optional(zero_floor(*oom.allocated - oom.private_pools.value_or(Bytes{})))
                                     : std::nullopt;
-  // TensorFlow's limit is the part of the GPU that it got at its start.
-  const bool of_whole = oom.capacity || !oom.limit || (whole && oom.agent == Agent::tf_bfc);
+  // TensorFlow's limit is the part of the GPU that it got at its start: usually nearly all, else others have the rest.
+  constexpr double nearly_all = 0.85;
+  const bool got_part = whole && oom.limit && oom.agent == Agent::tf_bfc &&
+                        static_cast<double>(oom.limit->count) < nearly_all * static_cast<double>(whole->count);
+  const bool of_whole = oom.capacity || !oom.limit || got_part;
+  text("account.whole", oom.agent == Agent::mps_allocator         ? "the MPS limit"
+                        : oom.agent == Agent::tf_bfc && !of_whole ? "TensorFlow's limit"
+                                                                  : "the GPU");
   share("account.allocated_share", live, of_whole ? whole : oom.limit, in_use);
   share("account.request_share", oom.request, of_whole ? whole : oom.limit, here);
   if (!unmapped) share("account.frag_ratio", oom.unallocated, reserved, in_use);

@@ -166,7 +166,9 @@ void advice_facts(Facts& facts) {
     const double states = get(get("run.done").value_or(0) >= 1 ? "model.states_least" : "model.weights_least")
                               .value_or(get("settings.parameters").value_or(0) * min_weight_bytes);
     const double fixed = std::max(kept, states) + get("settings.data_arrays").value_or(0);
-    if (*allocated + *request > fixed)
+    // Weights that were loaded, of unknown number, may be most of the tensors: then half of them is no bound of use.
+    const bool loaded = fixed <= 0 && facts.is_true("run.loads_weights");
+    if (*allocated + *request > fixed && !loaded)
       set("advice.activations_most", *allocated + *request - fixed,
           {"oom.allocated", "oom.request", "settings.data_arrays", "snapshot.states_share"});
   }

@@ -87,6 +87,15 @@ void emit_claimed_leak(const ScanResult& scan, const Facts& facts, std::vector<N
     return remark != nullptr && remark->id == "text/leak_claimed";
   });
   if (claim == scan.remarks.end() || facts.is_true("run.at_risk") || facts.is_true("trend.leak")) return;
+  // The program itself says what it keeps.
+  if (const auto kept = scan.settings.find("kept_tensors"); kept != scan.settings.end()) {
+    notes.push_back({Severity::warning,
+                     fmt::format("the log itself reports a leak, and says that the program keeps {}: keep numbers, as "
+                                 "loss.item() gives, not tensors",
+                                 kept->second.value),
+                     kept->second.evidence});
+    return;
+  }
   const bool values = facts.find("trend.shape") != nullptr;
   notes.push_back(
       {Severity::warning,

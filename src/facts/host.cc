@@ -108,8 +108,8 @@ bool collects_items(const Incident& incident) {
 bool reads_table(const Incident& incident) {
   const auto& frames = incident.oom.frames;
   return std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
-    return f.function == "read_csv" || f.function == "read_table" || f.code.find("pd.read_csv(") != std::string::npos ||
-           f.code.find("pd.read_table(") != std::string::npos;
+    return f.function == "read_csv" || f.function == "read_table" || f.function.starts_with("pandas._libs.parsers.") ||
+           f.code.find("pd.read_csv(") != std::string::npos || f.code.find("pd.read_table(") != std::string::npos;
   });
 }
 

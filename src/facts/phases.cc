@@ -499,8 +499,8 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   return nullptr;
 }
 
-/// True if the failure precedes any model on the device: the device or the job was being set up, or the first call asked
-/// how much memory is free, and nothing shows a step or tensors.
+/// True if the failure precedes any model on the device: the device or the job was being set up, or the first call
+/// asked how much memory is free, and nothing shows a step or tensors.
 bool precedes_model(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   constexpr i64 most_tensors = 64 * MiB;  // the tensor of a barrier, and what a test of the device makes
   if (incident.when.step || count_progress(scan, incident) > 0) return false;
@@ -751,6 +751,9 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
         Value{std::any_of(frames.begin(), frames.end(),
                           [](const Frame& f) { return contains(f.function, "tiled") || contains(f.code, "tiled"); })},
         here);
+    const auto measures = [](const Frame& f) { return f.function == "measure" && f.file.ends_with("mem_utils.py"); };
+    facts.set("trace.asks_free",
+              Value{!frames.empty() && (asks_for_free_memory(frames.back()) || measures(frames.back()))}, here);
     if (for_context == nullptr) facts.set("trace.setup", Value{precedes_model(scan, incident, frames)}, here);
     const Frame* user = user_frame(frames);
     facts.set(
@@ -758,12 +761,17 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
         Value{(user != nullptr && concatenates(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
               mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
         here);
+    // The arguments of Flax's models show that a gradient is taken.
+    const bool mentions_training = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+      return contains(f.code, "train=True") || contains(f.code, "is_training=True") ||
+             contains(f.code, "deterministic=False");
+    });
     const auto without_gradients = [](const Frame& f) { return f.no_grad || f.function == "decorate_context"; };
     facts.set("trace.no_grad", Value{std::any_of(frames.begin(), frames.end(), without_gradients)}, here);
     facts.set("trace.sums", Value{std::any_of(frames.begin(), frames.end(), sums_tensors)}, here);
     facts.set("trace.single_operation",
               Value{user != nullptr && runs_jax_operations(user->code) &&
-                    std::none_of(frames.begin(), frames.end(), takes_gradients)},
+                    std::none_of(frames.begin(), frames.end(), takes_gradients) && !mentions_training},
               here);
     facts.set("trace.evaluation", Value{phase.id == "evaluation"}, here);
     if (const std::string returned = user != nullptr ? find_returned_arguments(user->code) : ""; !returned.empty())
@@ -797,6 +805,11 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (incident.when.step)
     facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step - incident.when.before), 0}}, progress);
   facts.set("run.resumed", Value{was_resumed(scan)}, here);
+  const auto loads = [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    return remark != nullptr && remark->id == "phase/load" && e.when.order < incident.when.order;
+  };
+  facts.set("run.loads_weights", Value{std::any_of(scan.remarks.begin(), scan.remarks.end(), loads)}, here);
   facts.set("run.survived", Value{incident.handled}, here);
   i64 handled = 0, caught = 0, ranks = 0;
   for (const Incident& i : scan.incidents) {

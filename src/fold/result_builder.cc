@@ -135,6 +135,8 @@ Event ResultBuilder::event_here() {
     e.when.step = stream->step;
     e.when.before = stream->before;
     e.when.epoch = stream->epoch;
+    e.when.epoch_over = stream->epoch && stream->epoch_over;
+    if (stream->step && stream->total != stream->max_total) e.when.bar = stream->total;
   }
   return e;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -16,6 +18,20 @@ constexpr i64 min_lines_of_run = 10;
 bool begins_to_load(std::string_view line) {
   const std::size_t share = line.find('%');
   return share == line.npos || (share > 0 && line[share - 1] == '0' && (share < 2 || line[share - 2] == ' '));
+}
+
+/// True for a line that reports a complete epoch: "Epoch 3: 412.8 seconds", "epoch 3 took 7 min", "Epoch 3 finished".
+bool reports_end_of_epoch(std::string_view line) {
+  const std::string text = lower(line.substr(0, 200));
+  std::size_t at = text.find("epoch ");
+  if (at == text.npos) return false;
+  at = text.find_first_not_of("0123456789", at + 6);
+  if (at == text.npos) return false;
+  const std::string_view rest = std::string_view(text).substr(std::min(text.find_first_not_of(" :,", at), text.size()));
+  for (const std::string_view word : {"took ", "finished", "completed", "is done", "done", "ended"})
+    if (rest.starts_with(word)) return true;
+  const std::size_t unit = rest.find_first_not_of("0123456789.");
+  return unit != 0 && unit != rest.npos && trimmed(rest.substr(unit)) == "seconds";
 }
 
 }  // namespace
@@ -117,7 +133,14 @@ void RunTracker::step(const CurrentLine& here, const Step& printed) {
   anew_.reset();
   if (!end_ && s.step && stream.step && *s.step < *stream.step && *s.step <= place_.first_step.value_or(0))
     anew_ = Anew{here.number(), *s.step};
-  if (s.epoch) stream.epoch = s.epoch, stream.epoch_line = here.number();
+  if (s.epoch) {
+    stream.epoch = s.epoch, stream.epoch_line = here.number();
+    stream.epoch_over = !s.step && reports_end_of_epoch(here.ref().line.text);
+  }
+  if (s.step) {
+    stream.total = s.total;
+    stream.max_total = std::max(stream.max_total, s.total);
+  }
   if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
   if (!(redrawn && end_)) last_progress_.line = &here.ref();
   restated_ = {};
@@ -195,6 +218,12 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run(here);
     last_attempt_ = std::max(attempt, last_attempt_);
   }
+  if (id == "run/not_compiled") {
+    // Nothing of that program ran, so what is above belongs to an earlier run. All ranks report it.
+    const bool worked = result_.progress_lines > progress_before_;
+    if (worked || (end_ && uncompiled_ != place_.number)) begin_run(here);
+    uncompiled_ = place_.number;
+  }
   // A program prints its arguments and loads its model once. If it does so after an end, somebody started it again.
   const bool restarted = id == "run/resumed" || (id == "run/arguments" && !here.origin().rank) ||
                          (id == "phase/load" && !here.origin().rank && begins_to_load(here.ref().line.text));
@@ -226,7 +255,10 @@ void RunTracker::begin_run(const CurrentLine& here) {
   end_.reset();
   end_run();
   // All steps so far belong to the run before.
-  for (auto& [id, stream] : streams_) stream.step.reset(), stream.epoch.reset();
+  for (auto& [id, stream] : streams_) {
+    stream.step.reset(), stream.epoch.reset();
+    stream.total.reset(), stream.max_total.reset();
+  }
   progress_before_ = result_.progress_lines;
   furthest_.reset();
   // Beyond the limit, runs belong to the last one that is counted.

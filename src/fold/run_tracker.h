@@ -28,12 +28,14 @@ class RunTracker {
     i64 before = 0;  ///< Step::before
     i64 advances = 0;
     std::optional<double> epoch;
-    i64 epoch_line = 0;                  ///< that printed it last
-    bool numbers_epochs = false;         ///< a step of an epoch came, so `excess` is known
-    i64 excess = 0;                      ///< by which the printed steps are too high: they assume another first epoch
-    i64 shift = 0;                       ///< what of it was taken off the latest step
-    int run = -1;                        ///< the run that `progress` belongs to; -1: none yet
-    StreamProgress* progress = nullptr;  ///< points into progress_
+    i64 epoch_line = 0;                   ///< that printed it last
+    bool epoch_over = false;              ///< that line reports the end of the epoch
+    std::optional<i64> total, max_total;  ///< what the latest bar counts to, and the longest one
+    bool numbers_epochs = false;          ///< a step of an epoch came, so `excess` is known
+    i64 excess = 0;                       ///< by which the printed steps are too high: they assume another first epoch
+    i64 shift = 0;                        ///< what of it was taken off the latest step
+    int run = -1;                         ///< the run that `progress` belongs to; -1: none yet
+    StreamProgress* progress = nullptr;   ///< points into progress_
   };
 
   /// `before_end` is called before a run ends, as long as the progress of its streams is known.
@@ -126,6 +128,7 @@ class RunTracker {
   RunPlace place_;               ///< the current run
   std::optional<double> time_;   ///< the latest date
   i64 progress_before_ = 0;      ///< progress lines of earlier runs
+  int uncompiled_ = -1;          ///< the latest run whose program could not be compiled; -1: none
   double last_attempt_ = 0;      ///< highest number of an attempt so far
 };
 

@@ -100,6 +100,24 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
                 best_spec->decides};
 }
 
+/// Whether exceptions of several kinds are in the lines [first, last] of the log: a process that fails before its first
+/// step leaves nothing else, so the log may have more runs than were counted.
+bool has_several_ends(const ScanResult& scan, int source, i64 first, i64 last) {
+  std::string_view known;
+  for (const Event& event : scan.remarks) {
+    const auto* remark = std::get_if<Remark>(&event.what);
+    const Span& span = event.evidence.span;
+    if (remark == nullptr || remark->id != "end/exception" || span.source != source || span.first_line < first ||
+        span.first_line > last)
+      continue;
+    const std::string_view name = std::string_view(event.evidence.excerpt).substr(0, event.evidence.excerpt.find(':'));
+    // Ranks may print into each other's line: "ValueErrorValueError".
+    if (!known.empty() && !name.starts_with(known) && !known.starts_with(name)) return true;
+    known = name;
+  }
+  return false;
+}
+
 /// True for a signal without a sender, and for a refusal that only a counter shows: the log does not show that memory
 /// ended the run.
 bool is_silent(const Incident& incident) {
@@ -121,7 +139,7 @@ bool follows_exception(const Incident& killed,
 
 /// The outcome and the end of one run. Runs are separated only in a single log, so several logs share all incidents.
 RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
-  RunSummary summary{first, last, Outcome::no_oom, std::nullopt, std::nullopt};
+  RunSummary summary{first, last, Outcome::no_oom, std::nullopt, std::nullopt, false};
   bool handled = false, silent = true;
   for (std::size_t i = 0; i < scan.incidents.size(); ++i) {
     const Incident& incident = scan.incidents[i];
@@ -131,7 +149,10 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
     silent &= is_silent(incident);
     if (!summary.failure) summary.failure = i;
   }
-  if (const auto log = find_only_log(scan)) summary.ending = find_ending(scan, *log, first, last);
+  if (const auto log = find_only_log(scan)) {
+    summary.ending = find_ending(scan, *log, first, last);
+    summary.several_ends = has_several_ends(scan, *log, first, last);
+  }
   // Who recorded the run saw that the kernel killed nothing and memory was left.
   const bool free = scan.remark_counts.contains("run/not_short");
   if (summary.failure && silent && (free || follows_exception(scan.incidents[*summary.failure], summary.ending)))

@@ -25,6 +25,7 @@ struct RunSummary {
   Outcome outcome = Outcome::no_oom;
   std::optional<Ending> ending;
   std::optional<std::size_t> failure;  ///< index of its first unhandled incident
+  bool several_ends = false;           ///< exceptions of several kinds ended it: it may be several short runs
 };
 
 /// All runs of a log, and the one that the verdict is about.

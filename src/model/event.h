@@ -85,6 +85,7 @@ enum class OomTrait {
   suspected,         ///< the message says that memory might be the reason
   tpu,               ///< a TPU's memory
   uneven_gpus,       ///< one GPU of a group had clearly less free memory than another
+  unnamed_device,    ///< a device by its number only: a GPU or another
   vanished,          ///< a process is gone, and nobody saw why
   virtual_limit,     ///< the limit counts address space
   warms_up,          ///< while an engine tried its largest step
@@ -96,8 +97,8 @@ inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "bus_error", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted",
     "fixed_pool", "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip",
     "pool_maximum", "pinned", "planned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill",
-    "some_nodes", "some_limit", "suspected", "tpu", "uneven_gpus", "vanished", "virtual_limit", "warms_up",
-    "whole_node", "windows");
+    "some_nodes", "some_limit", "suspected", "tpu", "uneven_gpus", "unnamed_device", "vanished", "virtual_limit",
+    "warms_up", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {

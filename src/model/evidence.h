@@ -75,7 +75,9 @@ struct When {
   std::optional<double> time;  ///< seconds since the Unix epoch, or since midnight if the log prints no date
   std::optional<i64> step;
   std::optional<double> epoch;
-  i64 before = 0;  ///< steps of earlier epochs in `step`: the log prints step − before
+  i64 before = 0;           ///< steps of earlier epochs in `step`: the log prints step − before
+  bool epoch_over = false;  ///< `epoch` is one whose end was printed
+  std::optional<i64> bar;  ///< what the bar that printed `step` counts to, if the bar of the training counts to another
 };
 
 }  // namespace oomdoctor

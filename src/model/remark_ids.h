@@ -47,6 +47,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/resumed", "the run continues from a checkpoint"},
     {"run/calls", "a bar of other work than steps: how far it came, 0 if it is complete"},
     {"run/arguments", "the program prints its arguments, as it does when it starts"},
+    {"run/not_compiled", "Python could not compile the program's main file, so no line of it ran"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},

@@ -83,6 +83,7 @@ struct ReportRun {
   std::optional<RunEnd> end;
   std::string headline;
   std::optional<Location> failure = {};  ///< words only: the failure that the headline cites
+  bool several_ends = false;             ///< words only: exceptions of several kinds, perhaps of several runs
 };
 
 /// One part of a memory breakdown.
@@ -127,6 +128,8 @@ struct ReportIncident {
   std::optional<double> epoch;
   std::optional<std::int64_t> run_step;  ///< counted over all epochs, as the series count; `step` is as printed
   std::string phase;                     ///< for example "backward"; "" if unknown
+  bool epoch_over = false;               ///< the end of `epoch` was printed; in words only
+  std::optional<std::int64_t> bar;       ///< what the bar of an evaluation counts to; in words only
   std::string moment;                    ///< a more exact phase of an engine's start; printed in words only
   std::string numbers;  ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
   Accelerator accelerator = Accelerator::gpu;  ///< in words only

@@ -11,6 +11,18 @@ namespace {
 
 constexpr std::size_t max_tokens = 200;
 
+/// The end of the blocks of a bar that begin at `at`, "████▌" or "########"; `at` if there are none. A bar may be as
+/// wide as any terminal.
+std::size_t end_of_blocks(std::string_view line, std::size_t at) {
+  constexpr std::string_view block = "\xE2\x96";  // U+2580 to U+259F have three bytes
+  constexpr std::size_t min_hashes = 8;           // "##" may begin a heading
+  std::size_t end = at;
+  while (end + 3 <= line.size() && line.substr(end, block.size()) == block) end += 3;
+  if (end > at) return end;
+  while (end < line.size() && line[end] == '#') ++end;
+  return end - at >= min_hashes ? end : at;
+}
+
 }  // namespace
 
 std::optional<Token> TokenReader::next() {
@@ -26,7 +38,7 @@ std::optional<Token> TokenReader::next() {
     t.kind = Token::Kind::number;
     t.number = *number;
   } else {
-    ++at_;
+    at_ = std::max(at_ + 1, end_of_blocks(line_, at_));
   }
   t.end = at_;
   t.text = line_.substr(t.begin, t.end - t.begin);

@@ -105,12 +105,12 @@ bool is_in_runs(const Report& report, const ReportIncident& of) {
 /// Failures other than the one that the verdict is about, and other than those in the list of runs.
 void add_further(Page& page, const Report& report, const std::vector<const ReportIncident*>& roots,
                  const ReportIncident& main) {
-  std::vector<Location> caught;
+  std::vector<Location> caught, refused;
   std::vector<const ReportIncident*> fatal;
   for (const ReportIncident* of : roots) {
     if (of == &main) continue;
     if (of->handled)
-      caught.push_back(of->location);
+      (is_pool_refusal(*of) ? refused : caught).push_back(of->location);
     else if (!is_in_runs(report, *of))
       fatal.push_back(of);
   }
@@ -118,6 +118,9 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
     page.text("  ", fmt::format("The program caught {} (first {}).",
                                 plural(count_caught(report) - (main.handled ? 1 : 0), "other OOM", "other OOMs"),
                                 plain_line(short_locations(report, {caught.front()}, 1))));
+  if (!refused.empty())
+    page.text("  ", fmt::format("The driver also refused larger sizes of TensorFlow's pool (first {}).",
+                                plain_line(short_locations(report, {refused.front()}, 1))));
   const std::size_t shown = std::min(fatal.size(), max_further);
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string title = incident_title(*fatal[i]), where = where_words(report, *fatal[i]);

@@ -289,9 +289,11 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
   if (report.runs.empty()) return;
   const bool in_one_log = report.runs.front().path == report.runs.back().path;
   const bool cut = report.runs.size() > max_runs;
-  page.text(
-      "", page.paint.bold(fmt::format("{} runs in {}", report.runs.size(), in_one_log ? "this log" : "separate logs")) +
-              (cut && !in_one_log ? "; oomdoctor survey lists all of them" : ""));
+  const bool perhaps_more = in_one_log && std::any_of(report.runs.begin(), report.runs.end(),
+                                                      [](const ReportRun& run) { return run.several_ends; });
+  page.text("", page.paint.bold(fmt::format("{}{} runs in {}", perhaps_more ? "At least " : "", report.runs.size(),
+                                            in_one_log ? "this log" : "separate logs")) +
+                    (cut && !in_one_log ? "; oomdoctor survey lists all of them" : ""));
   for (std::size_t i = report.runs.size() - std::min(report.runs.size(), max_runs); i < report.runs.size(); ++i) {
     const ReportRun& run = report.runs[i];
     page.text(fmt::format("  run {:<3} ", i + 1), fmt::format("{}: {}{}", run_location(run, in_one_log),

@@ -108,12 +108,16 @@ std::string_view risk_text(int risk) {
       {"same result", "numerics differ slightly", "hyper-parameters may need retuning", "the result changes"}, risk);
 }
 
+bool is_pool_refusal(const ReportIncident& of) {
+  return of.handled && of.framework == "tensorflow" && of.agent == "driver";
+}
+
 std::int64_t count_caught(const Report& report) {
   std::int64_t count = 0;
   bool fatal = false;
+  for (const ReportIncident& of : report.incidents) fatal |= !of.handled;
   for (const ReportIncident& of : report.incidents) {
-    fatal |= !of.handled;
-    if (of.handled && !of.follows)
+    if (of.handled && !of.follows && !(fatal && is_pool_refusal(of)))
       count += count_failures(static_cast<std::int64_t>(of.occurrences.size()) + of.more_occurrences,
                               of.framework == "julia");
   }

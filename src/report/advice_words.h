@@ -19,6 +19,9 @@ bool is_all_clear(const Report& report);
 /// Whether the verdict names a cause. cause_name() is its title, or its id without a title.
 bool has_cause(const Verdict& verdict);
 std::string cause_name(const Verdict& verdict);
+/// Whether TensorFlow's pool tried a size that the driver refused: it then tries smaller ones, and no program caught
+/// it.
+bool is_pool_refusal(const ReportIncident& of);
 /// The failures that the program caught, listed or not.
 std::int64_t count_caught(const Report& report);
 /// True if the last run ended for another reason than memory, and the failures, the cause and the fixes are those of an

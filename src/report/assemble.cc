@@ -162,6 +162,7 @@ class Assembler {
   Accelerator accelerator_of(const Incident& incident) const {
     const std::string_view vendor = device_vendor(scan_, incident);
     if (vendor.empty() && incident.oom.framework == "mindspore") return Accelerator::device;  // mostly an NPU
+    if (vendor.empty() && incident.oom.has(OomTrait::unnamed_device)) return Accelerator::device;
     return accelerator_of(vendor);
   }
 
@@ -199,6 +200,8 @@ class Assembler {
     if (in.when.step && !in.oom.has(OomTrait::planned)) r.step = *in.when.step - in.when.before;
     if (in.when.time && *in.when.time >= first_dated_time) r.time = in.when.time;
     r.epoch = in.when.epoch;
+    r.epoch_over = in.when.epoch_over;
+    if (analysis_.phases[index].id == "evaluation") r.bar = in.when.bar;
     r.phase = analysis_.phases[index].id;
     r.moment = analysis_.phases[index].moment;
     r.numbers = decisive_numbers(in.oom, analysis_.facts);
@@ -419,7 +422,8 @@ class Assembler {
         "run-" + std::to_string(k + 1), scan_.inputs.front().path, of.first_line, of.last_line, of.outcome, {}, {}, {}};
     if (of.ending) out.end = run_end(*of.ending);
     if (of.failure) out.failure = incidents[*of.failure].location;
-    out.headline = run_headline(out.end, of.failure ? &incidents[*of.failure] : nullptr);
+    out.several_ends = of.several_ends;
+    out.headline = run_headline(out, of.failure ? &incidents[*of.failure] : nullptr);
     return out;
   }
 

@@ -252,9 +252,11 @@ std::string last_end_words(const Report& report) {
   return fmt::format("the {}run ended with {}", report.runs.empty() ? "" : "last ", end_words(end));
 }
 
-std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure) {
+std::string run_headline(const ReportRun& run, const ReportIncident* failure) {
   if (failure != nullptr) return numbers_with_place(*failure);
-  return end ? "ended with " + end_with_place(*end) : "no failure; the log does not show its end";
+  if (!run.end) return "no failure; the log does not show its end";
+  const bool last = run.several_ends && run.end->kind == "exception";
+  return (last ? "exceptions of several kinds, the last is " : "ended with ") + end_with_place(*run.end);
 }
 
 }  // namespace oomdoctor

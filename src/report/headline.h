@@ -21,6 +21,6 @@ std::string last_end_words(const Report& report);
 
 /// For example "1.50 GiB requested, 1.06 GiB of 23.69 GiB free (train.log:2001)". `failure` is null for a run without
 /// one.
-std::string run_headline(const std::optional<RunEnd>& end, const ReportIncident* failure);
+std::string run_headline(const ReportRun& run, const ReportIncident* failure);
 
 }  // namespace oomdoctor

@@ -121,7 +121,7 @@ std::string plain_title(const ReportIncident& of) {
   if (of.kind == "pool") return "A fixed-size memory pool was too small";
   const std::string device = memory_name(of);
   if (of.kind == "masked") return fmt::format("A library call on {} failed, possibly because memory was short", device);
-  return fmt::format("{} ran out of memory", device.starts_with("the ") ? "The" + device.substr(3) : device);
+  return fmt::format("{} ran out of memory", capitalised(device));
 }
 
 /// The numbers of a host memory failure; "" if the log prints none, or a request by nobody in particular.
@@ -209,10 +209,11 @@ std::string incident_title(const ReportIncident& of) {
   // An engine that has not begun to serve has no steps.
   const bool stepping = of.moment != "profile_run" && of.moment != "graph_capture";
   if (stepping && of.step) {
-    title += fmt::format(" at step {}", *of.step);
+    title += of.bar ? fmt::format(" at batch {} of {}", *of.step, *of.bar) : fmt::format(" at step {}", *of.step);
     if (of.run_step && of.run_step != of.step && of.epoch) title += " of epoch " + epoch_text(*of.epoch);
   }
-  if (stepping && !of.step && of.epoch) title += " at epoch " + epoch_text(*of.epoch);
+  if (stepping && !of.step && of.epoch)
+    title += (of.epoch_over ? " after epoch " : " at epoch ") + epoch_text(*of.epoch);
   const std::string& moment = of.moment.empty() ? of.phase : of.moment;
   // A bar counts the steps that are done, but not each program that prints a step.
   const bool several = moment == "first_step" && of.run_step.value_or(of.step.value_or(0)) >= 2;
@@ -264,7 +265,13 @@ std::vector<std::string> following_words(const Report& report, const ReportIncid
 }
 
 std::string decisive_numbers(const Oom& oom, const Facts& facts) {
-  const auto text = [](const Bytes& b) { return bytes_text(b.count); };
+  // "0.19 GiB" has no five digits in MiB.
+  const auto text = [](const Bytes& b) {
+    constexpr i64 coarse = MiB;
+    return b.slack >= coarse && b.count < GiB && b.count % GiB != 0
+               ? fmt::format("{:.2f} GiB", static_cast<double>(b.count) / static_cast<double>(GiB))
+               : bytes_text(b.count);
+  };
   if (const auto victims = facts.number("host.victims"); victims && !facts.find("host.used"))
     return fmt::format("{} processes killed at once", *victims);
   if (const std::string host = oom.kind == OomKind::host ? host_numbers(oom) : ""; !host.empty()) return host;

@@ -75,7 +75,7 @@ void fields(auto& field, Is<ReportRun> auto& of) {
   field("outcome", of.outcome, {.values = outcomes});
   field("end", of.end);
   field("headline", of.headline);
-  field.words_only(of.failure);
+  field.words_only(of.failure, of.several_ends);
 }
 
 void fields(auto& field, Is<Share> auto& of) {
@@ -123,7 +123,7 @@ void fields(auto& field, Is<ReportIncident> auto& of) {
         {.optional = true,
          .values = {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                     "generation", "checkpoint_save", "checkpoint_load", "data_loading"}});
-  field.words_only(of.context, of.time, of.run_step, of.moment, of.numbers, of.accelerator);
+  field.words_only(of.context, of.time, of.run_step, of.epoch_over, of.bar, of.moment, of.numbers, of.accelerator);
   field("requested_bytes", of.requested_bytes, in_bytes);
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("free_bytes", of.free_bytes, in_bytes);

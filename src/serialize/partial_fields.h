@@ -48,6 +48,8 @@ void fields(auto& field, Is<When> auto& of) {
   field("step", of.step);
   field("epoch", of.epoch);
   field("before", of.before);
+  field("epoch_over", of.epoch_over);
+  field("bar", of.bar);
 }
 
 void fields(auto& field, Is<OtherProcess> auto& of) {
