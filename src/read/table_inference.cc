@@ -381,6 +381,11 @@ bool are_numeric_rows(std::span<const std::string> first_lines) {
   const auto known = [](const ColumnSummary& c) {
     return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses;
   };
+  // Only nvidia-smi prints rows with the ids of GPUs, beside whatever other columns.
+  const auto ids = std::count_if(columns.begin(), columns.end(), [](const ColumnSummary& c) { return c.uuids; });
+  const bool sizes =
+      std::any_of(columns.begin(), columns.end(), [](const ColumnSummary& c) { return c.whole && c.max_value >= 500; });
+  if (ids == 1 && sizes) return true;
   return std::all_of(columns.begin(), columns.end(), known) &&
          std::any_of(columns.begin(), columns.end(),
                      [](const ColumnSummary& c) { return c.mebibytes || c.max_value >= 1000; });
