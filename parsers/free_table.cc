@@ -5,7 +5,7 @@
 // KiB. Whole numbers below 512 are GiB (-g) or 10^9 bytes (--giga). The output does not show which, so the series is
 // marked as ambiguous. From 512 to 4096, a small machine in MiB (-m) looks like a large one in GiB: only a total just
 // below the sizes of large machines is certain, because the kernel takes 1.6% of any memory for its own pages, and of a
-// small one much more.
+// small one much more. As many units of swap show that they are MiB.
 //
 // Before procps 3.3.10 "used" includes the page cache. The line "-/+ buffers/cache" then contains the memory in use
 // without it.
@@ -64,7 +64,14 @@ Scale infer_scale(double total, const Cursor& cursor) {
   if (const auto command = find_before(cursor, 3, "free -"))
     for (const Option& o : options)
       if (command->text.find(o.text) != command->text.npos) return o.scale;
-  return infer_scale(total);
+  if (const Scale scale = infer_scale(total); scale.bytes > 0) return scale;
+  // No machine of these sizes in GiB has so much swap.
+  static constexpr std::string_view label = "Swap:";
+  constexpr double least_swap = 512;
+  const auto swap = find_after(cursor, 1, label);
+  if (!swap) return {};
+  const std::string_view cells = trimmed(std::string_view(swap->text).substr(swap->text.find(label) + label.size()));
+  return leading_number(cells) >= least_swap ? Scale{mib, "MiB", false} : Scale{};
 }
 
 bool has_letter(std::string_view cell) { return !cell.empty() && !is_digit(cell.back()); }

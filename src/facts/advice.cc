@@ -121,9 +121,9 @@ void advice_facts(Facts& facts) {
   facts.set("advice.unseen_ranks",
             Value{facts.number("account.uncounted").value_or(0) >= several &&
                   (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});
-  // XLA requests a whole program at once, so only the largest buffer of its plan is the scores. A list of tensors
-  // in memory has the scores of all layers.
-  const auto refused = facts.number(facts.text("oom.agent") == "xla" ? "settings.plan_largest" : "oom.request"),
+  // XLA requests a whole program at once, with the scores of all layers. A list of tensors in memory has those of all
+  // layers, too.
+  const auto refused = facts.text("oom.agent") == "xla" ? std::nullopt : facts.number("oom.request"),
              live_scores = facts.number("settings.live_scores");
   if (refused || live_scores)
     facts.set("advice.scores", Value{Number{std::max(refused.value_or(0), live_scores.value_or(0)), 0}});

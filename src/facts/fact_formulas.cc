@@ -63,7 +63,7 @@ constexpr Formula formulas[] = {
     {"advice.static", "last value of tensors between steps; the first one of a run that leaks"},
     {"advice.request_alone", "request > capacity"},
     {"advice.scores",
-     "the request; for XLA, the largest buffer of its plan; the scores in a list of tensors, if they are more"},
+     "the request, but not XLA's, which is a whole program; the scores in a list of tensors, if they are more"},
     {"advice.outside_pytorch",
      "own memory outside PyTorch ≥ half of the capacity, or of the limit where that alone is known"},
     {"advice.unseen_ranks", "two or more processes of 0 bytes beside a job of several ranks, or under DeepSpeed"},

@@ -243,6 +243,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.manager", text,
        "the manager that sets the limit: slurm, kubernetes, docker, systemd, lsf, pbs, torque, grid_engine, htcondor, "
        "yarn, ray, dask, flux, systemd-oomd, earlyoom, sagemaker, vertex or apple"},
+      {"host.user_slice", truth, "the limit is that of all processes of one user of the machine"},
       {"host.evicted", truth, "Kubernetes evicted the pod because its node was short; no limit was reached"},
       {"host.denied", truth, "killed by signal 9, and the container engine reports that memory was not the reason"},
       {"host.some_nodes", truth, "the memory nodes that the process may use were short, not the machine"},
@@ -448,8 +449,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.jax", truth, "JAX is in use"},
       // Values for the fixes, computed from this log.
       {"advice.scores", bytes,
-       "what attention scores take: those in a list of tensors, else the request or the largest buffer of XLA's "
-       "plan"},
+       "what attention scores take: those in a list of tensors, else the request"},
       {"advice.request_alone", truth, "one request is larger than the whole device"},
       {"advice.outside_pytorch", truth, "at least half of the device is this process's, but not PyTorch's"},
       {"advice.unseen_ranks", truth, "processes on this device that the driver cannot see into are ranks of the job"},

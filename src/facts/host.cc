@@ -210,6 +210,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   if (heap) facts.set("host.heap", Value{oom.message_format}, here);
   if (const std::string_view manager = host ? find_manager(scan, oom) : ""; !manager.empty())
     facts.set("host.manager", Value{std::string(manager)}, here);
+  if (const auto unit = scan.settings.find("memory_unit"); host && unit != scan.settings.end())
+    set_true("host.user_slice", unit->second.value.starts_with("user-") && unit->second.value.ends_with(".slice"));
   if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
   set_true("host.compiler", host && is_compiler(oom.process_name));
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))

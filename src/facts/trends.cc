@@ -272,16 +272,19 @@ bool shows_progress(const ScanResult& scan, const Series& s) {
 }
 
 /// What the growth of a listed process compares with: the largest RAM of another one, or the RAM of the machine. A list
-/// may contain only small processes: none of them is smaller than one that could fill a machine.
+/// may contain only small processes: none of them is smaller than one that could fill a machine. A monitor that also
+/// samples the machine lists its processes even if it prints no pid.
 double find_largest_process(const ScanResult& scan, const Series& s) {
   constexpr double least = 1.5 * static_cast<double>(GiB);
-  if (s.metric != Metric::host_rss || !is_process_series(s)) return 0;
-  double largest = least;
+  if (s.metric != Metric::host_rss) return 0;
+  const bool listed = is_process_series(s);
+  double largest = listed ? least : 0;
   for (const Series& other : scan.series) {
-    if (other.metric == s.metric && is_process_series(other) && other.origin.pid != s.origin.pid)
+    if (listed && other.metric == s.metric && is_process_series(other) && other.origin.pid != s.origin.pid)
       largest = std::max(largest, other.max_value);
-    if (other.metric == Metric::host_used || other.metric == Metric::host_available)
-      largest = std::max(largest, other.capacity);
+    if ((other.metric != Metric::host_used && other.metric != Metric::host_available) || (!listed && s.has_steps))
+      continue;
+    largest = std::max(largest, listed ? other.capacity : std::max(other.capacity, other.max_value));
   }
   return largest;
 }

@@ -10,6 +10,7 @@
 #include "read/device_export.h"
 #include "read/line_format.h"
 #include "read/table_cells.h"
+#include "read/table_columns.h"
 #include "text/lines.h"
 
 namespace oomdoctor {
@@ -20,6 +21,7 @@ struct ColumnSummary {
   bool times = true, seconds = true, mebibytes = true, whole = true, names = true, uuids = true, buses = true,
        counts = true, percents = true, pids = true, programs = true;
   double min_value = 1e300, max_value = -1, first = -1;
+  double own_min = 1e300, own_max = -1;  ///< in the rows of the first row's GPU
 
   bool is_constant() const { return min_value == max_value; }
 };
@@ -83,6 +85,20 @@ std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::
     }
     column.times = column.times || (column.seconds && !column.is_constant());
   }
+  const auto card =
+      std::find_if(out.begin(), out.end(), [](const ColumnSummary& column) { return column.uuids || column.buses; }) -
+      out.begin();
+  for (const auto& cells : rows) {
+    if (card < std::ssize(out) && cells[static_cast<std::size_t>(card)] != rows[0][static_cast<std::size_t>(card)])
+      continue;
+    for (std::size_t c = 0; c < out.size(); ++c) {
+      std::size_t at = 0;
+      const auto number = read_number(cells[c], at);
+      if (!number) continue;
+      out[c].own_min = std::min(out[c].own_min, number->value);
+      out[c].own_max = std::max(out[c].own_max, number->value);
+    }
+  }
   return out;
 }
 
@@ -107,8 +123,7 @@ constexpr double max_mismatch = 0.1;  ///< of a move; used and free may be read 
 /// True if a column beside the total may be the free memory: an export that begins before the job begins with all of
 /// it.
 bool may_be_free(const ColumnSummary& column, double total) {
-  return column.first == column.max_value && column.min_value < column.first &&
-         column.first >= (1 - nearly_empty) * total;
+  return column.first == column.own_max && column.own_min < column.first && column.first >= (1 - nearly_empty) * total;
 }
 
 /// True if these two columns may be the used and the free part of the total.
@@ -161,8 +176,11 @@ bool assign_roles(const std::vector<ColumnSummary>& columns, const std::vector<s
   out.free = largest_column < rest[0] ? rest[0] : rest[1];
   if (largest_column < rest[0]) {
     const double total = columns[largest_column].max_value;
+    constexpr double min_fall = 0.02;  // of the total: what a full GPU moves by is less
     const auto is_free = [&](std::size_t column) {
-      return may_be_free(columns[column], total) || columns[column].min_value >= (1 - nearly_empty) * total;
+      const ColumnSummary& c = columns[column];
+      return (may_be_free(c, total) && c.own_max - c.own_min >= min_fall * total) ||
+             c.min_value >= (1 - nearly_empty) * total;
     };
     const bool first = is_free(rest[0]);
     if (!first && !is_free(rest[1])) return false;
@@ -345,6 +363,13 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
     if (out.program || out.time || dated) return out;
     out.pid.reset(), out.used.reset();
   }
+  // The same without units: the GPU in the row shows that it is nvidia-smi's.
+  if (!units && plain.size() == 2 && columns[plain[0]].pids && (out.uuid || out.bus) &&
+      columns[plain[1]].max_value <= max_mebibytes) {
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      if (columns[c].programs && !out.program) out.program = c;
+    if (out.program) return out.pid = plain[0], out.used = plain[1], out;
+  }
   // Nothing that nvidia-smi counts is so large and moves: it is a disk or a network in bytes.
   constexpr double too_large = 1e9;
   if (!units && std::any_of(plain.begin(), plain.end(), [&](std::size_t c) {
@@ -381,12 +406,10 @@ bool are_numeric_rows(std::span<const std::string> first_lines) {
   const auto known = [](const ColumnSummary& c) {
     return c.times || c.mebibytes || c.whole || c.names || c.uuids || c.buses;
   };
-  // Only nvidia-smi prints rows with the ids of GPUs, beside whatever other columns.
-  const auto ids = std::count_if(columns.begin(), columns.end(), [](const ColumnSummary& c) { return c.uuids; });
-  const bool sizes =
-      std::any_of(columns.begin(), columns.end(), [](const ColumnSummary& c) { return c.whole && c.max_value >= 500; });
-  if (ids == 1 && sizes) return true;
-  return std::all_of(columns.begin(), columns.end(), known) &&
+  // Only nvidia-smi names GPUs so: its other columns may be anything.
+  const bool of_gpus =
+      std::any_of(columns.begin(), columns.end(), [](const ColumnSummary& c) { return c.uuids || c.buses || c.names; });
+  return (of_gpus || std::all_of(columns.begin(), columns.end(), known)) &&
          std::any_of(columns.begin(), columns.end(),
                      [](const ColumnSummary& c) { return c.mebibytes || c.max_value >= 1000; });
 }

@@ -49,6 +49,7 @@ struct RowMemory {
   std::optional<double> moment;        ///< time of the last row, if only the order distinguishes the GPUs
   std::vector<std::string> names;      ///< names of the GPUs in this query
   std::map<int, std::string> numbers;  ///< the first GPU with each index
+  std::map<i64, std::string> pids;     ///< the first GPU of each process
   std::map<std::pair<std::optional<int>, std::string>, double> first_used;  ///< bytes, in rows without a header
   std::optional<i64> total;                                                 ///< MiB, of the first GPU
   std::deque<KnownSubject> known;                                           ///< a deque keeps their addresses stable
@@ -86,6 +87,15 @@ bool is_duplicate_index(RowMemory& row_memory, const RowSubject& subject) {
   return false;
 }
 
+/// True if this process was listed on another GPU before. It has memory on each of them.
+bool is_on_second_gpu(RowMemory& row_memory, const RowSubject& subject) {
+  if (subject.uuid.empty() && subject.bus.empty()) return false;
+  const auto known = row_memory.pids.find(*subject.pid);
+  if (known != row_memory.pids.end()) return known->second != subject.other();
+  if (row_memory.pids.size() < max_subjects) row_memory.pids.emplace(*subject.pid, subject.other());
+  return false;
+}
+
 /// Identifies the row's GPU: sets its index in `where`, or returns a label that distinguishes it from others.
 std::string identify_gpu(RowMemory& row_memory, const RowSubject& subject, bool by_order, std::optional<double> time,
                          Origin& where) {
@@ -110,7 +120,9 @@ std::string identify(RowMemory& row_memory, const RowSubject& subject, bool by_o
   where.rank = subject.rank;
   if (subject.pid) {
     where.pid = subject.pid;
-    return "process " + std::to_string(*subject.pid);
+    std::string label = "process " + std::to_string(*subject.pid);
+    if (is_on_second_gpu(row_memory, subject)) label.append(" on ").append(subject.other());
+    return label;
   }
   std::string label(subject.group);
   const std::string card = identify_gpu(row_memory, subject, by_order, time, where);
@@ -199,12 +211,15 @@ class TableRows final : public Rows {
     const std::optional<double>& at = row.step ? row.step : timed ? none : row.epoch;
     const std::optional<double>& shown = at ? none : time;
     bool empty = true;
-    for (std::size_t k = 0; k < reader_.memory_count(); ++k) {
-      const CellAmount& amount = amounts_[row.first + k];
-      if (amount.unit == 0) continue;
-      empty = false;
-      emit_amount(row_memory, row, k, subject, at, shown, sink);
-    }
+    // A column that names its GPU comes last: the rest of the row is about no GPU, or about the row's.
+    for (const bool of_column : {false, true})
+      for (std::size_t k = 0; k < reader_.memory_count(); ++k) {
+        if (reader_.column_of(k).device.has_value() != of_column) continue;
+        const CellAmount& amount = amounts_[row.first + k];
+        if (amount.unit == 0) continue;
+        empty = false;
+        emit_amount(row_memory, row, k, subject, at, shown, sink);
+      }
     if (reader_.memory_count() == 0) return;  // none of the columns is memory
     if (empty && !row_memory.empty) sink.remark("table/no_values");
     row_memory.empty = empty;

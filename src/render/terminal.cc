@@ -114,12 +114,22 @@ void add_success(Page& page, const Report& report, std::size_t shown) {
             plain_line(best->verify) + ".", 4);
 }
 
-/// One line for each cause that is possible: "  41% ████▏      Fragmentation".
+/// One line for each cause that is possible: "  41% ████▏      Fragmentation", and one for the others together.
 void add_candidates(Page& page, const Report& report) {
-  constexpr int cells = 10;  // one for 10%
-  for (const ReportCause* cause : candidate_causes(report))
-    page.text(fmt::format(" {:>4} {} ", percent_text(cause->probability), pad(bar(cause->probability, cells), cells)),
-              plain_line(short_cause_name(*cause)));
+  constexpr int cells = 10;              // one for 10%
+  constexpr double share_to_show = 0.3;  // of all others: less, and a reader misses nothing
+  const auto row = [&](double probability, std::string_view name) {
+    page.text(fmt::format(" {:>4} {} ", percent_text(probability), pad(bar(probability, cells), cells)),
+              std::string(name));
+  };
+  const auto candidates = candidate_causes(report);
+  double others = 1;
+  for (const ReportCause* cause : candidates) {
+    row(cause->probability, plain_line(short_cause_name(*cause)));
+    others -= cause->probability;
+  }
+  if (others >= share_to_show && report.causes.size() > candidates.size() + 1)
+    row(others, "other causes, each less likely");
 }
 
 void add_question(Page& page, const Question& question) {
@@ -193,7 +203,7 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   if (unclear) add_candidates(page, report);
   if (is_about_earlier_run(report) && !report.fixes.empty()) page.text(" ", "For the earlier run:");
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
-  if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
+  if (is_unexplained(report))
     page.text(" Next: ", "this may be no log of a training job; oomdoctor list formats shows what oomdoctor reads.");
   const std::string again = retry_words(verdict);
   if (report.fixes.empty() && !is_nothing_to_fix(report) && !again.empty())

@@ -213,21 +213,8 @@ std::string other_growth(const Report& report, const ReportSeries& main) {
                      rate_text(others.front()->trend.slope).rate, others.front()->x_unit);
 }
 
-/// Two lines for one series: its values, then its rate or trend.
-void add_short_series(Page& page, const Report& report) {
-  const ReportSeries* const found = find_main_series(report);
-  if (found == nullptr) return;
-  const ReportSeries& series = *found;
-  const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
-  if (is_too_short && !is_single(series) && series.x_unit == "value" && series.unit != "%")
-    return;  // values without steps, of unknown origin
-  if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report), 2);
-  const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
-  const std::string line =
-      is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
-  page.text("", title + line + values_text(report, series), 2);
-  if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
-  if (is_single(series) || is_level(series) || is_too_short) return;
+/// Its rate or trend, how it compares, and its forecast.
+void add_trend(Page& page, const Report& report, const ReportSeries& series) {
   const std::string above = root_incidents(report).empty() ? "" : growth_clause(report);  // of the first line
   std::vector<std::string> parts = {plain_line(above.empty() ? trend_words(series) : known_rate_words(series))};
   for (const std::string_view before : {" at ", ": back to "}) {
@@ -242,6 +229,27 @@ void add_short_series(Page& page, const Report& report) {
   page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
   const std::string others = is_growth(series.trend) ? other_growth(report, series) : "";
   if (!others.empty()) page.text("  ", plain_line(others));
+}
+
+/// The lines for one series: its values, its rate or trend, and the peaks of the other GPUs.
+void add_short_series(Page& page, const Report& report) {
+  const ReportSeries* const found = find_main_series(report);
+  if (found == nullptr) return;
+  const ReportSeries& series = *found;
+  const bool is_too_short = series.trend.shape == "too_short" && !series.trend.moves;
+  if (is_too_short && !is_single(series) && series.x_unit == "value" && series.unit != "%")
+    return;  // values without steps, of unknown origin
+  if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report), 2);
+  const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
+  const std::string line =
+      is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
+  page.text("", title + line + values_text(report, series), 2);
+  if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
+  if (!is_single(series) && !is_level(series) && !is_too_short) add_trend(page, report, series);
+  // GPUs that the series in the report do not show may be other than these.
+  if (const std::string others = other_gpus_words(report, series);
+      !others.empty() && report.incidents.empty() && report.more_series == 0)
+    page.text("  ", plain_line(others));
 }
 
 /// The numbers of a text, in their printed form.

@@ -27,12 +27,25 @@ std::string file_and_line(const Location& at) {
 
 std::string size_text(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
-/// The message of the line, without what a logger or the recorder of a run puts before it.
+/// "Row Remapper: New row marked …": what the driver says behind the numbers of an Xid, its process and the name of this.
+std::string_view skip_xid(std::string_view message) {
+  constexpr std::string_view begin = "Xid (";
+  if (const std::size_t at = message.find(begin); at == message.npos || message.find("): ", at) == message.npos)
+    return message;
+  else
+    message.remove_prefix(message.find("): ", at) + 3);
+  for (const std::string_view field : {"", "pid=", "name="})
+    if (message.starts_with(field) && message.find(", ") != message.npos) message.remove_prefix(message.find(", ") + 2);
+  return message;
+}
+
+/// The message of the line, without what a logger, the driver or the recorder of a run puts before it.
 std::string quoted_message(std::string_view line) {
   constexpr std::size_t longest = 100;  // bytes
   constexpr std::string_view recorder = "oomdoctor run ";
   std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
   if (message.starts_with(recorder)) message.remove_prefix(std::min(message.find(": ") + 2, message.size()));
+  message = skip_xid(message);
   const std::string_view shown = utf8_prefix(message, longest);
   return fmt::format("`{}{}`", shown, shown.size() < message.size() ? "…" : "");
 }
@@ -128,7 +141,9 @@ class Headline {
                                  [](const Input& input) { return input.unreadable.empty(); });
     if (any) {
       const std::string lines = plural(scan_.coverage.lines, "line", "lines");
-      return fmt::format("no known format in {}{}", lines, after_semicolon(lost_evidence_words(report_)));
+      const bool table = std::any_of(scan_.notes.begin(), scan_.notes.end(), [](const Note& n) { return n.unread; });
+      return fmt::format("{} in {}{}", table ? "no memory values that oomdoctor can read" : "no known format", lines,
+                         after_semicolon(lost_evidence_words(report_)));
     }
     if (scan_.inputs.size() > 1) return fmt::format("none of the {} files could be read", scan_.inputs.size());
     return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "model/evidence.h"
 
@@ -107,19 +108,29 @@ std::string verdict_words(const Report& report) {
 // The line distinguishes signals and GPU errors that share a kind, so its words come first.
 std::string_view ending_words(std::string_view kind, std::string_view line) {
   using Exact = std::pair<std::string_view, std::string_view>;
-  constexpr auto exact = std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
-                                               {"misaligned address", "a misaligned address on the device"},
-                                               {"assert", "a failed assertion on the device"},
-                                               {"Xid", "an Xid error of the GPU"},
-                                               {"PREEMPT", "a preemption"},
-                                               {"SIGHUP", "SIGHUP: its terminal or session was closed"},
-                                               {"got signal: 1", "SIGHUP: its terminal or session was closed"},
-                                               {"SIGTERM", "SIGTERM: something asked it to stop"},
-                                               {"got signal: 15", "SIGTERM: something asked it to stop"},
-                                               {"SIGINT", "SIGINT: someone interrupted it"},
-                                               {"got signal: 2", "SIGINT: someone interrupted it"},
-                                               {"Segmentation fault", "a segmentation fault"},
-                                               {"panic", "a panic"}});
+  constexpr auto exact =
+      std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
+                            {"misaligned address", "a misaligned address on the device"},
+                            {"assert", "a failed assertion on the device"},
+                            {"): 13,", "an exception in a kernel of the GPU (Xid 13)"},
+                            {"): 31,", "an invalid address in a kernel of the GPU (Xid 31)"},
+                            {"): 48,", "an uncorrectable error of the GPU's memory (Xid 48)"},
+                            {"): 63,", "a faulty row of the GPU's memory, which is replaced (Xid 63)"},
+                            {"): 64,", "a faulty row of the GPU's memory, which is not replaced (Xid 64)"},
+                            {"): 79,", "the loss of a GPU on its bus (Xid 79)"},
+                            {"): 94,", "an error of the GPU's memory, contained to its process (Xid 94)"},
+                            {"): 95,", "an error of the GPU's memory, not contained (Xid 95)"},
+                            {"): 119,", "a timeout of the GPU's system processor (Xid 119)"},
+                            {"Xid", "an Xid error of the GPU"},
+                            {"PREEMPT", "a preemption"},
+                            {"SIGHUP", "SIGHUP: its terminal or session was closed"},
+                            {"got signal: 1", "SIGHUP: its terminal or session was closed"},
+                            {"SIGTERM", "SIGTERM: something asked it to stop"},
+                            {"got signal: 15", "SIGTERM: something asked it to stop"},
+                            {"SIGINT", "SIGINT: someone interrupted it"},
+                            {"got signal: 2", "SIGINT: someone interrupted it"},
+                            {"Segmentation fault", "a segmentation fault"},
+                            {"panic", "a panic"}});
   if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
@@ -209,6 +220,35 @@ std::string_view device_name(Accelerator accelerator) {
   return names[static_cast<std::size_t>(accelerator)];
 }
 
+bool names_machine(const ReportSeries& series) {
+  static constexpr auto processes = std::to_array<std::string_view>({"process", "proc", "pid"});
+  static constexpr auto machines = std::to_array<std::string_view>(
+      {"ram", "system", "sys", "host", "machine", "server", "node", "virtual", "container"});
+  const auto among = [](const auto& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const std::string label = lower(series.label);
+  bool machine = false;
+  for (std::size_t at = 0; at < label.size();) {
+    std::size_t end = at;
+    while (end < label.size() && is_letter(label[end])) ++end;
+    const std::string_view word = std::string_view(label).substr(at, end - at);
+    if (among(processes, word)) return false;
+    machine |= among(machines, word);
+    at = end + 1;
+  }
+  return machine;
+}
+
+// Few machines run a program in less.
+bool may_be_process(const ReportSeries& series) {
+  constexpr double machine = 1e9;  // bytes
+  const std::string label = lower(series.label);
+  const auto has = [&](std::string_view word) { return label.find(word) != label.npos; };
+  return series.metric == "host_used" && series.max_value < machine && has("mem") && !has("host") && !has("system") &&
+         !has("machine") && !has("node") && !has("container") && !has("used");
+}
+
 std::string series_name(const ReportSeries& series) {
   constexpr std::array<Words, 12> table = {{{"max_allocated", "peak allocated"},
                                             {"max_reserved", "peak reserved"},
@@ -222,7 +262,10 @@ std::string series_name(const ReportSeries& series) {
                                             {"allocated", "allocated"},
                                             {"reserved", "reserved"},
                                             {"memory", "memory"}}};
-  std::string name = look_up(table, series.metric);
+  const bool any_share = series.metric == "host_utilization" && !names_machine(series);
+  std::string name = any_share                ? "share of memory used"
+                     : may_be_process(series) ? "host RAM"
+                                              : look_up(table, series.metric);
   if (series.rank)
     name += fmt::format(", rank {}", *series.rank);
   else if (series.device)
