@@ -26,6 +26,22 @@ void group_under_pressure(const Match& m, EventSink& sink) {
   if (m.has(3)) sink.setting("memory_pressure", std::string(m[3]) + " in " + std::string(m[2]));
 }
 
+/// "MEMORY LEAK PRESENT!", and below it what the program keeps: "Stored 812 loss tensors in memory!".
+void claimed_leak(const Match& m, EventSink& sink) {
+  constexpr int max_lines = 3;  // from the claim to what is kept
+  sink.remark("text/leak_claimed");
+  m.cursor.forward(max_lines, [&](const Line& line) {
+    static constexpr std::string_view end = "tensors";
+    const std::string_view text = line.body();
+    const std::size_t at = text.find("tensors in memory"), first = text.find_first_of("0123456789");
+    if (at == text.npos || first > at || lower(text.substr(0, first)).find("stored") == std::string::npos) return true;
+    sink.cite(line);
+    sink.setting("kept_tensors", text.substr(first, at + end.size() - first));
+    sink.cite(m.cursor.line());
+    return false;
+  });
+}
+
 void no_segments(const Match&, EventSink& sink) { sink.setting("segments_unsupported", "true"); }
 
 void images(const Match& m, EventSink& sink) { sink.setting("images", m[1]); }

@@ -24,6 +24,7 @@ void driver(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   Oom oom = host_oom(Agent::signal, m[0].find("park driver") != std::string_view::npos ? "driver-died" : "kernel-died");
   oom.traits = {OomTrait::vanished};
+  if (oom.message_format == "driver-died") oom.framework = "spark";
   sink.oom(std::move(oom));
 }
 

@@ -17,8 +17,8 @@ struct InferredColumns {
 };
 /// nullopt if the lines do not look like an export of GPU memory, or the columns are ambiguous.
 std::optional<InferredColumns> infer_columns(std::span<const std::string> first_lines);
-/// True if the columns are dates, numbers and GPU names, some of them as large as memory in MiB. This may be an export
-/// without its header.
+/// True if the columns are dates, numbers and GPU names, some of them as large as memory in MiB, or one has the ids of
+/// GPUs. This may be an export without its header.
 bool are_numeric_rows(std::span<const std::string> first_lines);
 
 }  // namespace oomdoctor

@@ -200,6 +200,19 @@ std::string single_values(const Page& page, const Report& report) {
   return capitalised(fmt::format("{}", fmt::join(values, ", ")));
 }
 
+/// The same memory of another device that grows as well: it speaks against a process that came to one of them.
+std::string other_growth(const Report& report, const ReportSeries& main) {
+  std::vector<const ReportSeries*> others;
+  for (const ReportSeries& of : report.series)
+    if (of.metric == main.metric && of.rank == main.rank && of.device != main.device && of.device && main.device &&
+        of.trend.leak)
+      others.push_back(&of);
+  if (others.empty()) return "";
+  if (others.size() > 1) return fmt::format("it grows on {} other devices, too", others.size());
+  return fmt::format("also growing: {}, {} per {}", series_title(report, *others.front()),
+                     rate_text(others.front()->trend.slope).rate, others.front()->x_unit);
+}
+
 /// Its rate or trend, how it compares, and its forecast.
 void add_trend(Page& page, const Report& report, const ReportSeries& series) {
   const std::string above = root_incidents(report).empty() ? "" : growth_clause(report);  // of the first line
@@ -214,6 +227,8 @@ void add_trend(Page& page, const Report& report, const ReportSeries& series) {
         forecast_words(report, series)})
     if (!words.empty() && above.find(words) == above.npos) parts.push_back(plain_line(words));
   page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
+  const std::string others = is_growth(series.trend) ? other_growth(report, series) : "";
+  if (!others.empty()) page.text("  ", plain_line(others));
 }
 
 /// The lines for one series: its values, its rate or trend, and the peaks of the other GPUs.
