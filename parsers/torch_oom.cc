@@ -331,6 +331,17 @@ void short_message(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// Torch of Lua lists the containers of the layer that failed: "In 7 module of nn.Sequential:".
+bool names_layers(const Cursor& cursor) {
+  constexpr int most_lines = 6;
+  bool found = false;
+  cursor.forward(most_lines, [&](const Line& line) {
+    found = line.text.find(" module of nn.") != std::string::npos;
+    return !found;
+  });
+  return found;
+}
+
 void thc(const Match& m, EventSink& sink) {
   // The allocator of pinned memory asks the driver too, for host RAM.
   if (m.text.find("CachingHostAllocator") != m.text.npos) {
@@ -344,6 +355,7 @@ void thc(const Match& m, EventSink& sink) {
   oom.framework = "pytorch";
   oom.message_format = "torch-0.4";
   sink.oom(std::move(oom));
+  if (names_layers(m.cursor)) sink.remark("for/step");
 }
 
 /// may_match for "… error: out of memory". The failed part precedes the colon. The allocator's "CUDA out of memory"

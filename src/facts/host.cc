@@ -123,6 +123,15 @@ bool keeps_graph(const Incident& incident) {
   });
 }
 
+/// A type of half the size that has room for usual values; "" if there is none.
+std::string_view smaller_type(std::string_view type) {
+  if (type == "float64") return "float32";
+  if (type == "complex128") return "complex64";
+  if (type == "int64") return "int32 if the values fit";
+  if (type == "uint64") return "uint32 if the values fit";
+  return "";
+}
+
 bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& whole) {
   return part && whole && part->count >= whole->count / 2;
 }
@@ -195,6 +204,9 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
   set_true("host.keeps_items", by({Agent::cpu_allocator}) && collects_items(primary));
+  if (const auto type = scan.settings.find("array_type"); host && type != scan.settings.end())
+    if (const std::string_view smaller = smaller_type(type->second.value); !smaller.empty())
+      facts.set("host.smaller_type", Value{std::string(smaller)}, {type->second.evidence});
   set_true("host.reads_table", by({Agent::cpu_allocator}) && reads_table(primary));
   set_true("host.keeps_graph", by({Agent::cpu_allocator}) && keeps_graph(primary));
   const i64 victims = host ? primary.victims : 0;
@@ -243,9 +255,11 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const bool below_target = oom.has(OomTrait::free_target), other = oom.has(OomTrait::fixed_pool),
              uneven = oom.has(OomTrait::uneven_gpus);
   set_true("pool.kv_cache", pool && !below_target && !other && !uneven);
-  set_true("pool.no_blocks", std::any_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& incident) {
-             return incident.oom.has(OomTrait::no_cache_blocks);
-           }));
+  const auto without_blocks = std::find_if(scan.incidents.begin(), scan.incidents.end(), [](const Incident& incident) {
+    return incident.oom.has(OomTrait::no_cache_blocks);
+  });
+  const bool no_blocks = without_blocks != scan.incidents.end();
+  facts.set("pool.no_blocks", Value{no_blocks}, {no_blocks ? without_blocks->evidence : primary.evidence});
   set_true("pool.below_target", pool && below_target);
   set_true("pool.uneven", pool && uneven);
   set_true("pool.maximum", oom.has(OomTrait::pool_maximum));

@@ -486,11 +486,29 @@ bool skipped_batch(const ScanResult& scan, const Incident& incident) {
          });
 }
 
+/// The remark of the program after the refusal what it wanted the memory for; null if there is none.
+const Event* find_purpose(const ScanResult& scan, const Incident& incident, std::string_view purpose) {
+  // In lines: the allocator, its caller and the report in turn, for each GPU; or the frames of the stack.
+  constexpr i64 max_distance = 14;
+  const auto is_behind = [&](const Span& remark, const Span& refused) {
+    return remark.source == refused.source && remark.first_line >= refused.first_line &&
+           remark.first_line <= refused.first_line + max_distance;
+  };
+  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
+    const auto* remark = std::get_if<Remark>(&e.what);
+    if (remark == nullptr || remark->id != purpose) return false;
+    const auto behind = [&](const Evidence& report) { return is_behind(e.evidence.span, report.span); };
+    return behind(incident.evidence) || std::any_of(incident.occurrences.begin(), incident.occurrences.end(), behind);
+  });
+  return found == scan.remarks.end() ? nullptr : &*found;
+}
+
 /// True if the model was ready: a step or its progress is in the log, the traceback or XLA's plan is of a step, the
 /// program skipped a batch, or there is no model.
 bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   return incident.when.step || count_progress(scan, incident) > 0 || works_without_model(incident.oom.framework) ||
-         std::any_of(frames.begin(), frames.end(), in_step) || plans_gradients(scan) || skipped_batch(scan, incident);
+         std::any_of(frames.begin(), frames.end(), in_step) || plans_gradients(scan) || skipped_batch(scan, incident) ||
+         find_purpose(scan, incident, "for/step") != nullptr;
 }
 
 const Frame* user_frame(const std::vector<Frame>& frames) {
@@ -550,23 +568,6 @@ std::string find_phase_in_frames(const ScanResult& scan, const Incident& inciden
   if (any([](const Frame& f) { return contains(f.file, "utils/data/") || contains(f.file, "dataloader"); }))
     return "data_loading";
   return "";
-}
-
-/// The remark of the program after the refusal what it wanted the memory for; null if there is none.
-const Event* find_purpose(const ScanResult& scan, const Incident& incident, std::string_view purpose) {
-  // In lines: the allocator, its caller and the report in turn, for each GPU; or the frames of the stack.
-  constexpr i64 max_distance = 14;
-  const auto is_behind = [&](const Span& remark, const Span& refused) {
-    return remark.source == refused.source && remark.first_line >= refused.first_line &&
-           remark.first_line <= refused.first_line + max_distance;
-  };
-  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& e) {
-    const auto* remark = std::get_if<Remark>(&e.what);
-    if (remark == nullptr || remark->id != purpose) return false;
-    const auto behind = [&](const Evidence& report) { return is_behind(e.evidence.span, report.span); };
-    return behind(incident.evidence) || std::any_of(incident.occurrences.begin(), incident.occurrences.end(), behind);
-  });
-  return found == scan.remarks.end() ? nullptr : &*found;
 }
 
 std::string find_moment(const ScanResult& scan, const Incident& incident) {
@@ -711,6 +712,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   const Event* for_compute = find_purpose(scan, incident, "for/compute");
   facts.set("trace.for_compute", Value{for_compute != nullptr},
             {for_compute != nullptr ? for_compute->evidence : here[0]});
+  const Event* layer = find_purpose(scan, incident, "for/step");
+  facts.set("trace.in_layer", Value{layer != nullptr}, {layer != nullptr ? layer->evidence : here[0]});
   const Event* for_optimizer = find_purpose(scan, incident, "for/optimizer");
   if (for_optimizer != nullptr) facts.set("trace.optimizer", Value{true}, {for_optimizer->evidence});
   const Event* for_context = find_purpose(scan, incident, "for/context");

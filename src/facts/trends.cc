@@ -330,6 +330,43 @@ void set_shape_facts(const ScanResult& scan, const Incident* incident, Facts& fa
   }
 }
 
+/// True if the values rise to the end of the series, where they are highest.
+bool rises_to_the_end(const Series& s) {
+  constexpr std::size_t least_values = 8;
+  constexpr double clear = 0.5;  // of the last value: the rise
+  constexpr double late = 0.15;  // of the rise: its part in each third
+  const auto& buckets = s.buckets();
+  if (buckets.size() < least_values || s.last_value < s.max_value) return false;
+  const auto at = [&](std::size_t third) { return buckets[third * (buckets.size() - 1) / 3].y; };
+  const double rise = at(3) - at(0);
+  if (rise < clear * s.last_value) return false;
+  for (std::size_t third = 1; third <= 3; ++third)
+    if (at(third) - at(third - 1) < late * rise) return false;
+  return true;
+}
+
+/// Sets host.rises if the memory that reached its limit was still rising when the job was killed. A series of unknown
+/// memory counts if it ends near that limit.
+void set_rise_before_kill(const ScanResult& scan, const Incident& incident, Facts& facts) {
+  constexpr double least_share = 0.5, most_share = 1.25;  // of what the kill names
+  if (incident.oom.kind != OomKind::host || !(facts.is_true("host.kernel_kill") || facts.is_true("host.limit_kill")))
+    return;
+  const double used = facts.number("host.used").value_or(0), limit = facts.number("host.limit").value_or(0);
+  const double whole = std::max(used, limit);
+  for (const Series& s : scan.series) {
+    const bool host = s.metric == Metric::host_rss || s.metric == Metric::host_used;
+    if ((!host && s.metric != Metric::memory) || !belongs(s, &incident) || !rises_to_the_end(s)) continue;
+    if (whole == 0 || s.last_value < least_share * whole || s.last_value > most_share * whole) continue;
+    const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
+    facts.set("host.rises", Value{true}, both);
+    facts.set("host.rise",
+              Value{"from " + bytes_text(whole_number(s.first_value), s.quantum) + " to " +
+                    bytes_text(whole_number(s.last_value), s.quantum)},
+              both);
+    return;
+  }
+}
+
 /// Sets host.grows by the first growing series of host RAM, and trend.in_evaluation if a series of the GPU grows and
 /// the run failed in an evaluation.
 void set_growth_facts(const ScanResult& scan, const Incident* incident, Analysis& analysis) {
@@ -426,6 +463,7 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   increment_fact(facts);
   set_shape_facts(scan, incident, facts);
   set_growth_facts(scan, incident, analysis);
+  if (incident != nullptr) set_rise_before_kill(scan, *incident, facts);
   // Nothing has grown from step to step, and no input was unusual, before the first update of a run.
   const bool first_step =
       facts.is_true("phase.first_step") && facts.number("run.done").value_or(0) <= 1 && facts.is_false("run.late");

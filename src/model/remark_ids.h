@@ -31,6 +31,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"for/context", "what was refused was to open the device for the process"},
     {"for/gradients", "what was refused was for the gradients, in the backward pass"},
     {"for/forward", "what was refused was for the forward pass of a training step"},
+    {"for/step", "what was refused was for the forward or the backward pass of a layer"},
     {"for/evaluation", "what was refused was for a validation or test pass"},
     {"collateral/timeout", "a collective operation timed out because a peer is gone"},
     {"collateral/terminated", "the launcher terminates the other processes; the process, where it is named"},

@@ -153,6 +153,7 @@ class FreeformReader {
   void judge_line();
   bool read_length(const NumberPhrase& p, std::size_t n);
   bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const;
+  bool follows_part(std::size_t token) const;
   bool prints_load() const;
   std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
   std::optional<Label> label_behind(const NumberPhrase& p, std::size_t at) const;
@@ -529,6 +530,8 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   if (out_.step || out_.epoch) return true;
   if (p.words.size() == 1 && is_integer(n) && one_of(p.words[0], {"mem", "vram", "gmem"}) && !of_total)
     return false;  // "mem: 64G" is the memory that a job requested
+  // "-- overlap block 012  memory 8.4 GB": what is in use after a part of the work.
+  const bool of_part = p.words.size() == 1 && p.words[0] == "memory" && !is_integer(n) && follows_part(p.first_token);
   const std::string_view printed = line_.substr(p.begin, p.end - p.begin);
   const std::size_t after_label = line_.find_first_not_of(' ', p.end);
   // "Reserved   : 210 MiB": an aligned list of facts.
@@ -536,7 +539,15 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   // "CPU: 41.2% | RAM: 11.78 GB": beside a load, it is no list of what the machine has.
   const bool beside_load =
       p.words.size() == 1 && one_of(p.words[0], {"ram", "memory"}) && !is_integer(n) && prints_load();
-  return p.firm && (label.usage || of_total || beside_load) && !aligned && printed.find('/') == printed.npos;
+  return p.firm && (label.usage || of_total || beside_load || of_part) && !aligned && printed.find('/') == printed.npos;
+}
+
+/// True if a part of the work and its number precede the token: "block 012", "chunk 3,". A layer is a part of a model.
+bool FreeformReader::follows_part(std::size_t token) const {
+  if (token > 0 && (is(token - 1, ',') || is(token - 1, ':') || is(token - 1, '|'))) --token;
+  return token >= 2 && is_integer(token - 1) && is_word(token - 2) &&
+         one_of(tokens_[token - 2].name,
+                {"block", "chunk", "file", "item", "part", "piece", "record", "shard", "tile", "window"});
 }
 
 /// True if the line prints how busy the CPU is: "CPU usage: 41.2%".
@@ -844,6 +855,7 @@ bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optio
   if (!label || !is_plausible(p, *label, n, true)) return false;
   GaugeValue number = tokens_[n].number;
   const double total = tokens_[n + 3].number.value * unit->bytes;
+  digits_matter_ = true;
   if (!(number.value <= 100)) return false;
   NumberPhrase here = p;
   if (!here.device) here.device = device;

@@ -271,8 +271,8 @@ std::string_view first_fact(const Reason& reason) {
 /// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
 bool is_shown(const Reason& reason) {
   const std::string_view fact = first_fact(reason);
-  return fact == "host.kernel_kill" || fact == "host.limit_kill" || fact == "host.victims" ||
-         fact.starts_with("trend.");
+  return fact == "host.kernel_kill" || fact == "host.allocation_failed" || fact == "host.limit_kill" ||
+         fact == "host.victims" || fact.starts_with("trend.");
 }
 
 /// Whether all numbers of a reason are on the page already. It then says the same in other words.

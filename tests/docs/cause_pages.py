@@ -77,6 +77,7 @@ WORDS = {
     "account.holders": "other processes",
     "host.heap": "such as java-heap",
     "host.victim": "process B",
+    "host.rise": "from X to Y GiB",
     "settings.killer_asker": "process A",
     "masked.status": "a status",
     "settings.memory_group": "of the job",
@@ -98,7 +99,7 @@ VALUES = {"bytes": ("XYZVW", " GiB"), "ratio": ("XYZVW", "%"), "count": ("NMK", 
 
 # Values of a setting that the page can name; every other one becomes "…".
 SETTING_WORDS = {
-    "platform.torch": "cuda", "platform.alloc_conf": "PYTORCH_CUDA_ALLOC_CONF", "advice.batch_key": "batch_size",
+    "platform.torch": "cuda", "platform.alloc_conf": "PYTORCH_CUDA_ALLOC_CONF", "advice.batch_key": "batch_size", "host.smaller_type": "float32",
     "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "account.stop_pids": "PID", "settings.memory_unit": "UNIT", "settings.slurm_job": "JOB",
 }
 

@@ -614,7 +614,7 @@ TEST_CASE("a question asks for the missing setting") {
   });
   REQUIRE(asked != d.questions.end());
   CHECK(asked->text.find("parameters that are trained") != std::string::npos);
-  CHECK(asked->command.find("print(args)") != std::string::npos);
+  CHECK(asked->command.find("p.requires_grad") != std::string::npos);
 }
 
 TEST_CASE("a question about a fix asks whether it helps, not whether it is true") {
