@@ -330,6 +330,7 @@ void tensor(const Match& m, EventSink& sink) {
     where.device = static_cast<int>(leading_integer(m[3].substr(gpu + 11)));
   oom.request = tensor_size(m[1], m[2]);
   sink.at(where);
+  if (m[2] == "double") sink.setting("double_tensor", "[" + std::string(m[1]) + "]");
   // The first dimension of a tensor of images or volumes is their number.
   const auto shape = parse_shape(m[1]);
   if (shape.size() == 4 || shape.size() == 5) sink.setting("images", std::to_string(shape[0]));

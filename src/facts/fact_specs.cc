@@ -381,6 +381,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.jetson", truth, "the machine is a Jetson: its CPU and its GPU share one memory"},
       {"settings.fused_adam_unbuilt", truth,
        "DeepSpeed could not build its FusedAdam, and goes on with PyTorch's optimizer"},
+      {"settings.double_tensor", text, "the shape of the refused tensor, if its values are of 64 bit"},
       {"settings.lambda", truth, "AWS Lambda runs the program"},
       {"settings.spark", truth, "Apache Spark runs the program"},
       {"settings.memory_pressure", text, "pressure at which a daemon kills"},

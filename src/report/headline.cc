@@ -27,7 +27,8 @@ std::string file_and_line(const Location& at) {
 
 std::string size_text(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
 
-/// "Row Remapper: New row marked …": what the driver says behind the numbers of an Xid, its process and the name of this.
+/// "Row Remapper: New row marked …": what the driver says behind the numbers of an Xid, its process and the name of
+/// this.
 std::string_view skip_xid(std::string_view message) {
   constexpr std::string_view begin = "Xid (";
   if (const std::size_t at = message.find(begin); at == message.npos || message.find("): ", at) == message.npos)

@@ -68,6 +68,7 @@ RISKS = ("", "numerics differ slightly", "hyper-parameters may need retuning", "
 WORDS = {
     "settings.end_reason": "REASON", "join.newcomer": "another process",
     "settings.plan_operation": "one operation",
+    "settings.double_tensor": "its shape",
     "settings.plan_shape": "of one shape",
     "settings.earlier_input": "INPUT",
     "settings.profiled_tokens": "−N",
