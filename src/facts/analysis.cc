@@ -184,6 +184,22 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
+/// Notes a refusal below the limit on one block, which that limit does not explain.
+void emit_below_block_limit(const ScanResult& scan, const Incident& primary, std::vector<Note>& notes) {
+  const auto setting = scan.settings.find("block_limit");
+  const auto limit = setting == scan.settings.end() ? std::nullopt : read_capacity(setting->second.value);
+  if (!limit || !primary.oom.request || primary.oom.request->count < *limit) return;
+  for (const Incident& other : scan.incidents) {
+    if (&other == &primary || other.handled || !other.oom.request || other.oom.request->count >= *limit) continue;
+    notes.push_back({Severity::warning,
+                     fmt::format("a request of {} was refused too: it is below the limit on one block, so something "
+                                 "else refused it",
+                                 bytes_text(other.oom.request->count)),
+                     other.evidence});
+    return;
+  }
+}
+
 /// Explains requests that a server preempted: they cost time, and no work.
 void emit_preemption(const ScanResult& scan, std::vector<Note>& notes) {
   const auto found = std::find_if(scan.incidents.begin(), scan.incidents.end(),
@@ -320,6 +336,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
     host_facts(scan, *primary, out.facts);
     emit_cut_off(*primary, out.notes);
+    emit_below_block_limit(scan, *primary, out.notes);
   } else {
     no_phase_facts(out.facts);
     emit_abrupt_end(scan, out.notes);

@@ -266,7 +266,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"host.python", truth, "the killed program is a Python program"},
       {"host.grows", truth, "host RAM grows without a bound",
        "print(step, psutil.Process().memory_info().rss)   # once a step"},
-      {"host.rises", truth, "host RAM was still rising at the kill, so its peak is unknown"},
+      {"host.rises", truth, "host RAM was still rising when the job was killed, so its peak is unknown"},
       {"host.rise", text, "from where to where it rose"},
       // Library statuses and pools.
       {"masked.status", text, "a library status that usually hides a full device"},
@@ -378,6 +378,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.killer_asker", text, "the process whose request called the kernel's killer; it is not the victim"},
       {"settings.slurm_job", text, "the number of the Slurm job"},
       {"settings.snakemake", truth, "Snakemake runs the job"},
+      {"settings.unsloth", truth, "Unsloth replaces the layers of the model and its loss"},
       {"settings.jetson", truth, "the machine is a Jetson: its CPU and its GPU share one memory"},
       {"settings.fused_adam_unbuilt", truth,
        "DeepSpeed could not build its FusedAdam, and goes on with PyTorch's optimizer"},

@@ -349,10 +349,14 @@ bool rises_to_the_end(const Series& s) {
 /// memory counts if it ends near that limit.
 void set_rise_before_kill(const ScanResult& scan, const Incident& incident, Facts& facts) {
   constexpr double least_share = 0.5, most_share = 1.25;  // of what the kill names
-  if (incident.oom.kind != OomKind::host || !(facts.is_true("host.kernel_kill") || facts.is_true("host.limit_kill")))
+  const auto any_of = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(), [&](const char* name) { return facts.is_true(name); });
+  };
+  if (incident.oom.kind != OomKind::host || !any_of({"host.kernel_kill", "host.limit_kill", "host.sigkill_only"}))
     return;
-  const double used = facts.number("host.used").value_or(0), limit = facts.number("host.limit").value_or(0);
-  const double whole = std::max(used, limit);
+  const double used = facts.number("host.used").value_or(0), limit = facts.number("host.limit").value_or(0),
+               machine = limit == 0 ? facts.number("host.capacity").value_or(0) : 0;
+  const double whole = std::max({used, limit, machine});
   for (const Series& s : scan.series) {
     const bool host = s.metric == Metric::host_rss || s.metric == Metric::host_used;
     if ((!host && s.metric != Metric::memory) || !belongs(s, &incident) || !rises_to_the_end(s)) continue;

@@ -80,7 +80,7 @@ constexpr std::array<Words, 53> titles_by_format = {{
 constexpr std::array<Words, 9> titles_by_agent = {{
     {"kernel", "The Linux OOM killer killed a process: the host was out of RAM"},
     {"cgroup", "The kernel killed a process at the memory limit of its container or job"},
-    {"slurm", "Slurm ended the job at its memory limit"},
+    {"slurm", "The Slurm job reached its memory limit"},
     {"kubernetes", "Kubernetes ended the container at its memory limit"},
     {"scheduler", "The scheduler ended the job at its memory limit"},
     {"daemon", "A low-memory daemon killed a process"},

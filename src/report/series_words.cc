@@ -359,7 +359,13 @@ std::string ranks_summary(const Report& report) {
   if (peaks.size() < 2) return text;
   const auto middle = peaks.begin() + static_cast<std::ptrdiff_t>(peaks.size() / 2);
   std::nth_element(peaks.begin(), middle, peaks.end());
-  return text + fmt::format("; a typical rank peaks at {}", bytes_text(whole_number(*middle)));
+  const auto named = std::find_if(report.ranks.begin(), report.ranks.end(),
+                                  [](const ReportRank& r) { return r.max_value && !r.metric.empty(); });
+  if (named == report.ranks.end()) return text;
+  // A gauge is read between the steps: its maximum is no peak.
+  ReportSeries of;
+  of.metric = named->metric;
+  return text + fmt::format("; a typical rank has at most {} ({})", bytes_text(whole_number(*middle)), series_name(of));
 }
 
 }  // namespace oomdoctor

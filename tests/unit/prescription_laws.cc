@@ -172,7 +172,6 @@ TEST_CASE("a notebook gets arguments of a constructor, not options of a command 
   for (const ReportFix& fix : report.fixes)
     for (const FixSetting& setting : fix.settings)
       if (setting.scope == "HF Trainer") texts.insert(setting.text);
-  CHECK(texts.contains("TrainingArguments(use_liger_kernel=True)   # pip install liger-kernel; supported models only"));
   CHECK(texts.contains("TrainingArguments(per_device_train_batch_size=2, gradient_accumulation_steps=4)"));
   CHECK(std::none_of(texts.begin(), texts.end(), [](const std::string& text) { return text.find("--") != text.npos; }));
 }

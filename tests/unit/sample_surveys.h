@@ -58,7 +58,7 @@ inline SurveyJob killed_job(std::string path, std::string number) {
   job.cause = "job_limit";
   job.cause_title = "Memory limit of the job or container reached (host RAM)";
   job.confidence = 0.99;
-  job.failure = "Slurm ended the job at its memory limit";
+  job.failure = "The Slurm job reached its memory limit";
   job.fingerprint = "77aa";
   job.fixes = {{"raise-host-memory", "Request more host RAM", false}};
   return job;

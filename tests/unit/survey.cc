@@ -167,7 +167,7 @@ TEST_CASE("a repeated failure names its users, its latest job, and the fix for m
   REQUIRE(leak.fix);
   CHECK(leak.fix->id == "detach-running-loss");  // the diagnostic one comes first in the lists, but changes nothing
   CHECK(leak.fix_jobs == 3);
-  CHECK(survey.offenders[1].failure == "Slurm ended the job at its memory limit");
+  CHECK(survey.offenders[1].failure == "The Slurm job reached its memory limit");
 }
 
 TEST_CASE("a fix that helps more jobs goes before one that comes first in fewer", "[survey]") {
