@@ -456,8 +456,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"framework.tensorflow", truth, "TensorFlow is in use"},
       {"framework.jax", truth, "JAX is in use"},
       // Values for the fixes, computed from this log.
-      {"advice.scores", bytes,
-       "what attention scores take: those in a list of tensors, else the request"},
+      {"advice.scores", bytes, "what attention scores take: those in a list of tensors, else the request"},
       {"advice.request_alone", truth, "one request is larger than the whole device"},
       {"advice.outside_pytorch", truth, "at least half of the device is this process's, but not PyTorch's"},
       {"advice.unseen_ranks", truth, "processes on this device that the driver cannot see into are ranks of the job"},

@@ -16,11 +16,12 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 18> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 19> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
                                          {"device/remapped", "device_error", 1},
+                                         {"device/busy", "device_error", 3},
                                          {"disk/full", "disk_full", 5},
                                          {"limit/threads", "limit", 5},
                                          {"end/exception", "exception", 4},

@@ -51,13 +51,15 @@ TEST_CASE("a report names the end of the run if it was not a memory failure", "[
   CHECK(outcome_of(steps(10, 100) + oom) == Outcome::oom);
 }
 
-TEST_CASE("an Xid is named, and quoted from the driver's message on", "[runs]") {
+TEST_CASE("an error of the device is named, and an Xid quoted from the driver's message on", "[runs]") {
   const Report lost = report_of(steps(10, 100) +
                                 "[88120.4] NVRM: Xid (PCI:0000:65:00): 79, pid=40417, name=python3, GPU has fallen "
                                 "off the bus.\n");
   CHECK(lost.verdict.headline ==
         "the run ended with the loss of a GPU on its bus (Xid 79): `GPU has fallen off the bus.` (train.log:11) at "
         "step 100");
+  const Report busy = report_of("RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n");
+  CHECK(busy.verdict.outcome == Outcome::ended_otherwise);
   const Report other = report_of(steps(10, 100) + "NVRM: Xid (PCI:0000:65:00): 120, GSP task fault\n");
   CHECK(other.verdict.headline ==
         "the run ended with an Xid error of the GPU: `GSP task fault` (train.log:11) at step 100");
