@@ -301,6 +301,20 @@ bool ps_header(std::string_view line, Layout& layout) {
   return rename(layout, "PID", "pid");
 }
 
+/// Of the columns of a list of processes, only the share of memory: "PID PPID CMD %MEM %CPU".
+bool ps_shares_header(std::string_view line, Layout& layout) {
+  layout = {};
+  layout.separator = ' ';
+  layout.kind = "log";
+  for (const auto cell : split_at_blanks(line)) layout.columns.emplace_back(cell);
+  if (layout.columns.size() < 3 || layout.columns.size() > 7 || layout.columns[0] != "PID") return false;
+  const auto named = [&](std::string_view name) {
+    return std::find(layout.columns.begin(), layout.columns.end(), name) != layout.columns.end();
+  };
+  for (const char* const name : {"COMMAND", "CMD"}) rename(layout, name, "command");
+  return named("%MEM") && named("command") && !named("RSS") && !named("RES") && rename(layout, "PID", "pid");
+}
+
 namespace {
 
 enum ProcessRole : int { other_cell, pid_cell, resident_cell, state_cell, command_cell };
@@ -503,6 +517,21 @@ void tegrastats(const Match& m, EventSink& sink) {
 }
 
 /// time -v prints KiB, and so does FreeBSD's time -l; macOS prints bytes, which are whole pages.
+/// The memory of a machine as programs in Go print it, in bytes.
+void gopsutil(const Match& m, EventSink& sink) {
+  for (const auto& [metric, printed] : {std::pair(Metric::host_used, m[3]), {Metric::host_available, m[2]}}) {
+    Reading r;
+    r.metric = metric;
+    r.kind = SeriesKind::sampled_gauge;
+    r.value = leading_number(printed);
+    r.capacity = leading_number(m[1]);
+    r.quantum = 1;
+    r.unit = "B";
+    r.label = "gopsutil";
+    sink.reading(r);
+  }
+}
+
 void peak_of_command(const Match& m, EventSink& sink) {
   constexpr i64 page = 4096;
   const i64 number = leading_integer(m.has(1) ? m[1] : m[2]);

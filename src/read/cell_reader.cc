@@ -102,11 +102,25 @@ CellReader::CellReader(const Layout& layout)
     identity |= role == ColumnRole::amount && columns_[i].device.has_value();
   }
   by_order_ = used && !identity;
+  if (separator_ == json_object && split_json_object(layout.header, fields_))
+    for (const JsonField& field : fields_) keys_.emplace_back(field.key);
+}
+
+/// Splits a line that is a JSON object with the keys of the first one; false for any other line.
+bool CellReader::has_keys(std::string_view line) {
+  cells_.clear();
+  if (!split_json_object(line, fields_) || fields_.size() != keys_.size()) return false;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    if (fields_[i].key != keys_[i]) return false;
+    cells_.push_back(fields_[i].value);
+  }
+  return cells_.size() == columns_.size();
 }
 
 /// Splits the line into one cell per column; false if there are more or fewer cells, because other log lines may follow
 /// a table. Names of programs may contain separators. A script may print its own time before that of a monitor.
 bool CellReader::split(std::string_view line) {
+  if (separator_ == json_object) return has_keys(line);
   split_table_line(line, separator_, cells_);
   if (cells_.size() > columns_.size() && command_) {
     const auto from = cells_.begin() + static_cast<std::ptrdiff_t>(*command_);

@@ -3,9 +3,11 @@
 
 #include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "read/table_cells.h"
 #include "read/table_columns.h"
 
 namespace oomdoctor {
@@ -67,11 +69,15 @@ class CellReader {
   bool read_cell(std::string_view cell, const TableColumn& column, TableRow& row);
   bool read_amounts(TableRow& row);
 
+  bool has_keys(std::string_view line);
+
   char separator_;
   std::vector<TableColumn> columns_;
   std::vector<std::size_t> memory_, totals_, others_;
   std::optional<std::size_t> command_;
   bool by_order_ = false;
+  std::vector<std::string> keys_;  ///< of rows that are JSON objects
+  std::vector<JsonField> fields_;
   std::vector<std::string_view> cells_;
   std::vector<CellAmount> amounts_;
   std::optional<double> day_;

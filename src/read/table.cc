@@ -353,6 +353,41 @@ bool find_sized_cells(const FirstLines& first, Layout& layout) {
   return false;
 }
 
+/// Keys of records of a log or of Weights & Biases: other formats read them.
+bool is_key_of_log(std::string_view key) {
+  return one_of(key, {"msg", "message", "level", "levelname", "severity", "log", "text", "event", "logger", "stream",
+                      "error", "exception", "stdout", "stderr", "_wandb", "_runtime"});
+}
+
+/// Finds lines that are JSON objects with the same keys, one of them memory beside a time. A step belongs to the line
+/// of a trainer, which other formats read.
+bool find_records(const FirstLines& first, Layout& layout) {
+  const std::span<const std::string> lines = first.lines();
+  const auto record = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    const std::string_view text = trimmed(line);
+    return !text.empty() && text != "[";
+  });
+  std::vector<JsonField> fields;
+  if (record == lines.end() || !split_json_object(*record, fields)) return false;
+  layout = {};
+  layout.separator = json_object;
+  layout.kind = "json_records";
+  layout.header = *record;
+  for (const JsonField& field : fields) {
+    std::string name(field.key);
+    for (std::size_t p = field.parent; p > 0; p = fields[p - 1].parent)
+      name = std::string(fields[p - 1].key) + " " + name;
+    if (name.empty() || name.size() > max_name || is_key_of_log(lower(name))) return false;
+    layout.columns.push_back(std::move(name));
+  }
+  const auto columns = read_columns(layout.columns, {});
+  const bool counted = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
+    return column.role == ColumnRole::step || column.role == ColumnRole::epoch;
+  });
+  return !counted && is_memory_table(columns) && has_position(columns) &&
+         sample_rows(lines.subspan(static_cast<std::size_t>(record - lines.begin())), layout);
+}
+
 }  // namespace
 
 std::optional<TableHeader> read_header(std::string_view line) {
@@ -462,8 +497,8 @@ bool sniff_table(const FirstLines& first, Layout& layout) {
     if (by_sign && has_node_memory_only(header.layout.columns)) return true;
     return is_memory_table(header.columns) && (by_sign || has_position(header.columns));
   };
-  return find_table_header(first, layout, is_memory) || find_sized_cells(first, layout) ||
-         find_unknown_unit(first, layout);
+  return find_table_header(first, layout, is_memory) || find_records(first, layout) ||
+         find_sized_cells(first, layout) || find_unknown_unit(first, layout);
 }
 
 }  // namespace oomdoctor

@@ -85,8 +85,74 @@ std::optional<char> find_separator(std::string_view line) {
   return inside.find(' ') != inside.npos ? std::optional(' ') : std::nullopt;
 }
 
+bool split_json_object(std::string_view line, std::vector<JsonField>& fields, std::size_t most) {
+  constexpr std::size_t max_depth = 4;
+  fields.clear();
+  line = trimmed(line);
+  if (line.ends_with(',')) line.remove_suffix(1);
+  if (!line.starts_with('{') || !line.ends_with('}')) return false;
+  std::vector<std::size_t> parents{0};
+  std::size_t at = 1;
+  const auto skip_blanks = [&] { at = std::min(line.find_first_not_of(" \t", at), line.size()); };
+  const auto end_of_text = [&](std::size_t open) {
+    std::size_t end = open + 1;
+    while (end < line.size() && line[end] != '"') end += line[end] == '\\' ? std::size_t{2} : std::size_t{1};
+    return end;
+  };
+  const auto end_of_array = [&](std::size_t open) {
+    std::size_t depth = 0, end = open;
+    for (; end < line.size(); ++end) {
+      if (line[end] == '"') end = end_of_text(end);
+      if (end < line.size() && (line[end] == '[' || line[end] == '{')) ++depth;
+      if (end < line.size() && (line[end] == ']' || line[end] == '}') && --depth == 0) break;
+    }
+    return end;
+  };
+  while (!parents.empty()) {
+    skip_blanks();
+    if (at >= line.size()) return false;
+    if (line[at] == '}') {
+      parents.pop_back(), ++at;
+      continue;
+    }
+    if (line[at] == ',') {
+      ++at;
+      continue;
+    }
+    const std::size_t key_end = end_of_text(at);
+    if (line[at] != '"' || key_end >= line.size() || fields.size() == most) return false;
+    JsonField& field = fields.emplace_back();
+    field.key = line.substr(at + 1, key_end - at - 1);
+    field.parent = parents.back();
+    at = key_end + 1;
+    skip_blanks();
+    if (at >= line.size() || line[at] != ':') return false;
+    ++at;
+    skip_blanks();
+    if (at >= line.size()) return false;
+    if (line[at] == '{') {
+      if (parents.size() == max_depth) return false;
+      parents.push_back(fields.size()), ++at;
+      continue;
+    }
+    const std::size_t end = line[at] == '"'   ? end_of_text(at) + 1
+                            : line[at] == '[' ? end_of_array(at) + 1
+                                              : line.find_first_of(",}", at);
+    if (end > line.size()) return false;
+    field.value = line.substr(at, end - at);
+    at = end;
+  }
+  return at == line.size();
+}
+
 void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells, std::size_t most) {
   cells.clear();
+  if (separator == json_object) {
+    std::vector<JsonField> fields;
+    if (!split_json_object(line, fields, most)) return;
+    for (const JsonField& field : fields) cells.push_back(field.value);
+    return;
+  }
   if (separator == ' ') {
     for (std::size_t at = line.find_first_not_of(" \t\r"); at < line.size() && cells.size() <= most;) {
       const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());

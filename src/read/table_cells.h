@@ -14,6 +14,19 @@ inline constexpr std::size_t max_table_columns = 512;
 /// What separates the cells of this line; ' ' for runs of blanks. nullopt if nothing does.
 std::optional<char> find_separator(std::string_view line);
 
+/// The separator of lines that are JSON objects, whose keys are the names of the columns.
+inline constexpr char json_object = '{';
+
+/// The key and the text of a value of a JSON object.
+struct JsonField {
+  std::string_view key, value;
+  std::size_t parent = 0;  ///< the number of the field before whose key this one is in, from 1; 0 at the top
+};
+
+/// Reads a line that is one JSON object. The values of objects in it follow their key, which has an empty value; an
+/// array is one value. False if the line is anything else, or has more than `most` fields.
+bool split_json_object(std::string_view line, std::vector<JsonField>& fields, std::size_t most = max_table_columns);
+
 /// Splits a line into its cells, untrimmed. A separator within quotes separates nothing. At most `most` + 1 cells.
 void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells,
                       std::size_t most = max_table_columns);

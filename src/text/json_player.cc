@@ -23,8 +23,20 @@ std::string milliseconds(const std::string& seconds) {
 
 JsonPlayer::Played JsonPlayer::kind_of(std::string_view head) {
   const std::size_t begin = head.find_first_not_of(" \t\r\n");
-  if (begin == head.npos || head[begin] != '{') return Played::none;
+  if (begin == head.npos) return Played::none;
   const auto has = [&](std::string_view key) { return head.find(key) != head.npos; };
+  const auto has_any = [&](std::initializer_list<std::string_view> keys) {
+    return std::any_of(keys.begin(), keys.end(), has);
+  };
+  // A list of samples: objects with a time and memory.
+  if (head[begin] == '[') {
+    const std::size_t record = head.find_first_not_of(" \t\r\n", begin + 1);
+    const bool samples = record != head.npos && head[record] == '{' &&
+                         has_any({"\"time", "\"ts\"", "timestamp\"", "\"elapsed", "\"date"}) &&
+                         has_any({"mem", "vram", "rss", "ram_", "_ram"});
+    return samples ? Played::records : Played::none;
+  }
+  if (head[begin] != '{') return Played::none;
   if (has("\"resultType\"") && (has("\"matrix\"") || has("\"vector\""))) return Played::query_answer;
   return has("\"log_history\"") ? Played::records : Played::none;
 }

@@ -2,7 +2,8 @@
 // the state of a trainer with a key on each line.
 //
 // - An answer of Prometheus's HTTP API becomes its text format: name{label="…"} value milliseconds.
-// - Of a document with a history of records, each record becomes one line. Nothing else of it changes.
+// - Of a document with a history of records, and of a list of samples, each record becomes one line. Nothing else of it
+//   changes.
 #pragma once
 
 #include <string>

@@ -46,6 +46,14 @@ TEST_CASE("each record of a history becomes a line", "[json_player]") {
       "{\"step\": 20}\n],\n  \"max_steps\": 20\n}\n");
 }
 
+TEST_CASE("each sample of a list becomes a line", "[json_player]") {
+  check_played(
+      "[\n  {\n    \"time\": 5,\n    \"rss_mb\": 20\n  },\n  {\n    \"time\": 6,\n    \"rss_mb\": 21\n  }\n]\n",
+      "[\n  \n{\"time\": 5,\"rss_mb\": 20}\n{\"time\": 6,\"rss_mb\": 21}\n]\n");
+  CHECK(JsonPlayer::kind_of("[{\"time\": 5, \"user\": 1}]") == Played::none);
+  CHECK(JsonPlayer::kind_of("[info] rss 5 time 6") == Played::none);
+}
+
 TEST_CASE("other documents are read as they are", "[json_player]") {
   CHECK(JsonPlayer::kind_of("{\"step\": 1, \"loss\": 2}\n{\"step\": 2}\n") == Played::none);
   CHECK(JsonPlayer::kind_of("step 1 {\"log_history\": []}") == Played::none);
@@ -69,6 +77,18 @@ TEST_CASE("the samples of an answer are series with their times", "[json_player]
   CHECK(scan.series[0].n == 40);
   CHECK(scan.series[1].metric == Metric::host_available);
   CHECK(scan.notes.size() == 1);
+}
+
+TEST_CASE("the samples of a list are a series with their times", "[json_player]") {
+  std::string list = "[\n";
+  for (int i = 0; i < 24; ++i)
+    list += std::string(i > 0 ? ",\n" : "") + "  {\n    \"timestamp\": " + std::to_string(1760000000 + 10 * i) +
+            ",\n    \"cpu_percent\": 97.2,\n    \"rss_mb\": " + std::to_string(412 + 3 * i) + ".5\n  }";
+  const ScanResult scan = testing::scan_text(list + "\n]\n");
+  REQUIRE(scan.series.size() == 1);
+  CHECK(scan.series[0].metric == Metric::host_rss);
+  CHECK(scan.series[0].n == 24);
+  CHECK(scan.series[0].has_times);
 }
 
 TEST_CASE("the records of a trainer's state are its steps", "[json_player]") {
