@@ -32,7 +32,8 @@ bool is_query(std::string_view line, const TableHeader& header, Layout& layout) 
     return memory;
   }
   layout.kind = "smi_csv";
-  if (query && !memory)
+  layout.unread = query && !memory;
+  if (layout.unread)
     layout.note =
         "the nvidia-smi query did not contain memory.used; utilization.memory is the time in which the memory was "
         "busy, not what is in use";

@@ -112,9 +112,9 @@ void EventDispatcher::open_table(const std::shared_ptr<const OpenTable>& table) 
   // Some tools repeat the header before every row.
   const bool known =
       std::any_of(result_.notes.begin(), result_.notes.end(), [&](const Note& n) { return n.text == layout.note; });
-  if (!layout.note.empty() && !known)
-    result_.notes.push_back({Severity::note, layout.note, {}, layout.columns.empty()});  // why it reads nothing
-  if (open_ && *open_ == *table) return;                                                 // its header was printed again
+  const bool unread = layout.unread || layout.columns.empty();
+  if (!layout.note.empty() && !known) result_.notes.push_back({Severity::note, layout.note, {}, unread, unread});
+  if (open_ && *open_ == *table) return;  // its header was printed again
   row_memory_.reset();
   open_ = table;
 }

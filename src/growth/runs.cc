@@ -152,6 +152,12 @@ bool may_hold_end(const LostEvidence& lost, const std::optional<Ending>& ending)
            lost.at->span.first_line < ending->at.span.first_line);
 }
 
+/// True if the input is a table whose memory was not read: nothing else in it would show a failure.
+bool is_unread_table(const ScanResult& scan) {
+  return scan.series.empty() && !scan.last_progress && scan.remarks.empty() &&
+         std::any_of(scan.notes.begin(), scan.notes.end(), [](const Note& note) { return note.unread; });
+}
+
 /// True if the last run progressed beyond the step of this failure.
 bool was_overcome(const ScanResult& scan, const Incident& incident) {
   const bool progressed =
@@ -194,7 +200,8 @@ Runs judge_runs(const ScanResult& scan) {
   runs.lost_end = scan.more_lost > 0 || std::any_of(scan.lost.begin(), scan.lost.end(), [&](const LostEvidence& lost) {
                     return may_hold_end(lost, runs.last().ending);
                   });
-  if (!scan.inputs.empty() && scan.incidents.empty() && scan.coverage.claimed == 0 && scan.snapshots.empty()) {
+  if (!scan.inputs.empty() && scan.incidents.empty() && scan.snapshots.empty() &&
+      (scan.coverage.claimed == 0 || is_unread_table(scan))) {
     runs.outcome = Outcome::unrecognised;
     return runs;
   }

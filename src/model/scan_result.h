@@ -35,6 +35,7 @@ struct Note {
   std::string text;
   std::optional<Evidence> at;
   bool brief = false;     ///< the short report shows it, although it is no warning
+  bool unread = false;    ///< says why the values of a table were not read
   std::string code = {};  ///< of a snapshot that was not, or not wholly, read; see ReportNote
 };
 

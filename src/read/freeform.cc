@@ -857,7 +857,9 @@ void FreeformReader::read_load_of_ram(const NumberPhrase& p, std::size_t n) {
   const bool ram = p.firm && !p.rejected && !p.words.empty() && p.words.size() <= 2 &&
                    one_of(p.words[0], {"ram", "memory", "mem"}) &&
                    (p.words.size() == 1 || one_of(p.words[1], {"usage", "used", "use"}));
-  if (!ram || is_integer(n) || number.value > 100 || !prints_load()) return;
+  if (!ram || is_integer(n) || !prints_load()) return;
+  digits_matter_ = true;
+  if (number.value > 100) return;
   if (lowered_.find("gpu") != lowered_.npos || lowered_.find("cuda") != lowered_.npos) return;
   add_value(p, Label{Metric::host_utilization, SeriesKind::sampled_gauge, true}, number, Unit{1, "%", false});
 }

@@ -141,6 +141,7 @@ struct Layout {
   bool transposed = false;    ///< the columns are times, and each row is a quantity
   bool has_header = true;     ///< false: the columns were inferred from their cells
   bool sure_of_total = true;  ///< false: the column of the total was inferred, and may be of free memory
+  bool unread = false;        ///< none of the columns is memory: the note says why
   bool operator==(const Layout&) const = default;
 };
 

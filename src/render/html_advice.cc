@@ -149,7 +149,7 @@ void add_verdict(Document& page, const Content& content) {
     page.add("<p>{}</p>\n", with_code(rest));
   add_moment(page, report, title + rest_of_headline(verdict, title));
   add_why(page, content);
-  if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
+  if (is_unexplained(report))
     page.add(
         "<p>This may be no log of a training job; <code>oomdoctor list formats</code> shows what oomdoctor "
         "reads.</p>\n");

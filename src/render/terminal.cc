@@ -193,7 +193,7 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   if (unclear) add_candidates(page, report);
   if (is_about_earlier_run(report) && !report.fixes.empty()) page.text(" ", "For the earlier run:");
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
-  if (verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0)
+  if (is_unexplained(report))
     page.text(" Next: ", "this may be no log of a training job; oomdoctor list formats shows what oomdoctor reads.");
   const std::string again = retry_words(verdict);
   if (report.fixes.empty() && !is_nothing_to_fix(report) && !again.empty())

@@ -197,7 +197,23 @@ std::string single_values(const Page& page, const Report& report) {
   return capitalised(fmt::format("{}", fmt::join(values, ", ")));
 }
 
-/// Two lines for one series: its values, then its rate or trend.
+/// Its rate or trend, how it compares, and its forecast.
+void add_trend(Page& page, const Report& report, const ReportSeries& series) {
+  const std::string above = root_incidents(report).empty() ? "" : growth_clause(report);  // of the first line
+  std::vector<std::string> parts = {plain_line(above.empty() ? trend_words(series) : known_rate_words(series))};
+  for (const std::string_view before : {" at ", ": back to "}) {
+    const std::string level = std::string(before) + value_text(series, series.last_value);  // shown by the line above
+    if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
+  }
+  if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
+  for (const std::string& words :
+       {series.trend.increment, is_growth(series.trend) ? relation_words(report, series) : std::string(),
+        forecast_words(report, series)})
+    if (!words.empty() && above.find(words) == above.npos) parts.push_back(plain_line(words));
+  page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
+}
+
+/// The lines for one series: its values, its rate or trend, and the peaks of the other GPUs.
 void add_short_series(Page& page, const Report& report) {
   const ReportSeries* const found = find_main_series(report);
   if (found == nullptr) return;
@@ -211,19 +227,11 @@ void add_short_series(Page& page, const Report& report) {
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);
   if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
-  if (is_single(series) || is_level(series) || is_too_short) return;
-  const std::string above = root_incidents(report).empty() ? "" : growth_clause(report);  // of the first line
-  std::vector<std::string> parts = {plain_line(above.empty() ? trend_words(series) : known_rate_words(series))};
-  for (const std::string_view before : {" at ", ": back to "}) {
-    const std::string level = std::string(before) + value_text(series, series.last_value);  // shown by the line above
-    if (const auto at = parts[0].find(level); at != std::string::npos) parts[0].erase(at, level.size());
-  }
-  if (is_growth(series.trend)) parts[0] = page.paint.bold(parts[0]);
-  for (const std::string& words :
-       {series.trend.increment, is_growth(series.trend) ? relation_words(report, series) : std::string(),
-        forecast_words(report, series)})
-    if (!words.empty() && above.find(words) == above.npos) parts.push_back(plain_line(words));
-  page.text("  ", fmt::format("{}", fmt::join(parts, "; ")));
+  if (!is_single(series) && !is_level(series) && !is_too_short) add_trend(page, report, series);
+  // GPUs that the series in the report do not show may be other than these.
+  if (const std::string others = other_gpus_words(report, series);
+      !others.empty() && report.incidents.empty() && report.more_series == 0)
+    page.text("  ", plain_line(others));
 }
 
 /// The numbers of a text, in their printed form.

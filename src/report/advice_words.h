@@ -52,6 +52,9 @@ const ReportSeries* find_growing_series(const Report& report);
 /// The series that a report shows if it shows one: a growing one, else the peaks of the GPU's memory, else the one with
 /// most values. Of single values, the largest. Null if there is none.
 const ReportSeries* find_main_series(const Report& report);
+
+/// True if nothing was recognised, and no note says why.
+bool is_unexplained(const Report& report);
 /// How to learn when a growing series is full. "" if the report has a forecast, or if the series has no capacity that
 /// --capacity could give.
 std::string capacity_hint(const ReportSeries& growing);

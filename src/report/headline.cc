@@ -128,7 +128,9 @@ class Headline {
                                  [](const Input& input) { return input.unreadable.empty(); });
     if (any) {
       const std::string lines = plural(scan_.coverage.lines, "line", "lines");
-      return fmt::format("no known format in {}{}", lines, after_semicolon(lost_evidence_words(report_)));
+      const bool table = std::any_of(scan_.notes.begin(), scan_.notes.end(), [](const Note& n) { return n.unread; });
+      return fmt::format("{} in {}{}", table ? "no memory values that oomdoctor can read" : "no known format", lines,
+                         after_semicolon(lost_evidence_words(report_)));
     }
     if (scan_.inputs.size() > 1) return fmt::format("none of the {} files could be read", scan_.inputs.size());
     return fmt::format("{} is {}", first.path == "-" ? "standard input" : first.path, first.unreadable);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "growth/growth_limits.h"
 #include "model/evidence.h"
@@ -69,6 +70,12 @@ std::string clock_text(const ReportSeries& of, double x) {
   return of.start_time > 0 ? time_text(of.start_time + x) : "";
 }
 
+/// True if the name of a share says more than that it is of memory.
+bool names_more_than_memory(std::string_view label) {
+  const std::string name = lower(label);
+  return !name.empty() && name != "memory" && name != "mem";
+}
+
 }  // namespace
 
 bool changes_between_counts(const ReportSeries& of) {
@@ -93,6 +100,9 @@ std::string series_title(const Report& report, const ReportSeries& of) {
                                        [&](const ReportSeries& other) { return series_name(other) == title; });
   if (of.metric == "memory" && !of.label.empty())
     title = of.label + title.substr(std::string("memory").size());
+  else if (may_be_process(of) ||
+           (of.metric == "host_utilization" && !names_machine(of) && names_more_than_memory(of.label)))
+    title += ", " + of.label;
   else if (same_name > 1 && !of.label.empty() && of.label != title)
     title += ", " + of.label;
   const bool in_other_runs =
@@ -147,10 +157,12 @@ std::optional<double> peak_share(const ReportSeries& of) {
 
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x) {
   const bool host = of.metric == "host_used" || of.metric == "host_utilization";
+  const bool any_memory = of.metric == "host_utilization" && !names_machine(of);
   const bool limited = host && of.label.starts_with("container ");
-  std::string what = limited                 ? of.label
-                     : host                  ? "host RAM"
-                     : of.device             ? fmt::format("{} {}", device_name(of.accelerator), *of.device)
+  std::string what = limited      ? of.label
+                     : any_memory ? "memory" + (names_more_than_memory(of.label) ? " (" + of.label + ")" : "")
+                     : host       ? "host RAM"
+                     : of.device  ? fmt::format("{} {}", device_name(of.accelerator), *of.device)
                      : of.metric == "memory" ? series_title(report, of)
                      : !of.label.empty()     ? of.label
                                              : fmt::format("the {}", device_name(of.accelerator));
@@ -315,6 +327,23 @@ std::vector<const ReportRank*> sort_ranks(const Report& report) {
     return a->max_value.value_or(0) > b->max_value.value_or(0);
   });
   return rows;
+}
+
+std::string other_gpus_words(const Report& report, const ReportSeries& of) {
+  if (!of.device || of.metric != "used" || !of.label.empty() || of.rank) return "";
+  std::vector<const ReportSeries*> others;
+  for (const ReportSeries& other : report.series)
+    if (&other != &of && other.metric == of.metric && other.label.empty() && other.device && !other.rank &&
+        other.device != of.device && other.run == of.run)
+      others.push_back(&other);
+  if (others.empty()) return "";
+  const auto [least, most] = std::minmax_element(
+      others.begin(), others.end(), [](const auto* a, const auto* b) { return a->max_value < b->max_value; });
+  const std::string low = value_text(**least, (*least)->max_value), high = value_text(**most, (*most)->max_value);
+  const bool one = others.size() == 1;
+  return fmt::format("{} {} at {}",
+                     one ? fmt::format("GPU {}", *others.front()->device) : fmt::format("{} more GPUs", others.size()),
+                     one ? "peaks" : "peak", low == high ? low : drop_common_unit(high, low) + " to " + high);
 }
 
 std::string ranks_summary(const Report& report) {

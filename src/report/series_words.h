@@ -59,6 +59,10 @@ bool is_single(const ReportSeries& of);
 /// Growing series first, then by number of values; without series that are zero throughout. Points into the report.
 std::vector<const ReportSeries*> sort_series(const Report& report);
 
+/// The peaks of the other GPUs, "7 more GPUs peak at 60.80 to 60.93 GiB"; "" if there are none, or other kinds of
+/// memory.
+std::string other_gpus_words(const Report& report, const ReportSeries& of);
+
 inline constexpr std::size_t min_ranks_for_summary = 3;  ///< reports with fewer ranks show their series instead
 
 /// All ranks: that of the verdict first, then the failed ones, then the growing ones, then by maximum. Points into the

@@ -11,6 +11,7 @@
 #include <set>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "model/evidence.h"
 
@@ -209,6 +210,35 @@ std::string_view device_name(Accelerator accelerator) {
   return names[static_cast<std::size_t>(accelerator)];
 }
 
+bool names_machine(const ReportSeries& series) {
+  static constexpr auto processes = std::to_array<std::string_view>({"process", "proc", "pid"});
+  static constexpr auto machines = std::to_array<std::string_view>(
+      {"ram", "system", "sys", "host", "machine", "server", "node", "virtual", "container"});
+  const auto among = [](const auto& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  const std::string label = lower(series.label);
+  bool machine = false;
+  for (std::size_t at = 0; at < label.size();) {
+    std::size_t end = at;
+    while (end < label.size() && is_letter(label[end])) ++end;
+    const std::string_view word = std::string_view(label).substr(at, end - at);
+    if (among(processes, word)) return false;
+    machine |= among(machines, word);
+    at = end + 1;
+  }
+  return machine;
+}
+
+// Few machines run a program in less.
+bool may_be_process(const ReportSeries& series) {
+  constexpr double machine = 1e9;  // bytes
+  const std::string label = lower(series.label);
+  const auto has = [&](std::string_view word) { return label.find(word) != label.npos; };
+  return series.metric == "host_used" && series.max_value < machine && has("mem") && !has("host") && !has("system") &&
+         !has("machine") && !has("node") && !has("container") && !has("used");
+}
+
 std::string series_name(const ReportSeries& series) {
   constexpr std::array<Words, 12> table = {{{"max_allocated", "peak allocated"},
                                             {"max_reserved", "peak reserved"},
@@ -222,7 +252,10 @@ std::string series_name(const ReportSeries& series) {
                                             {"allocated", "allocated"},
                                             {"reserved", "reserved"},
                                             {"memory", "memory"}}};
-  std::string name = look_up(table, series.metric);
+  const bool any_share = series.metric == "host_utilization" && !names_machine(series);
+  std::string name = any_share                ? "share of memory used"
+                     : may_be_process(series) ? "host RAM"
+                                              : look_up(table, series.metric);
   if (series.rank)
     name += fmt::format(", rank {}", *series.rank);
   else if (series.device)

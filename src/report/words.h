@@ -24,7 +24,14 @@ std::string lost_evidence_words(const ReportLostEvidence& lost);
 std::string lost_evidence_words(const Report& report);
 std::string_view device_name(Accelerator accelerator);  ///< for example "GPU"
 std::string series_name(const ReportSeries& series);    ///< for example "allocated", "allocated, rank 3"
-std::string saving_words(const ReportFix& fix);         ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
+
+/// True for a share of memory whose name says that it is the machine's. Others may be those of a process or of a GPU.
+bool names_machine(const ReportSeries& series);
+
+/// True for host RAM that a name as "memory_mb" does not call the machine's, if it is as small as that of a process.
+bool may_be_process(const ReportSeries& series);
+
+std::string saving_words(const ReportFix& fix);  ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
 
 std::string count_text(std::int64_t count);  ///< for example "128,008"
 std::string plural(std::int64_t count, std::string_view one,

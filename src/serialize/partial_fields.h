@@ -188,6 +188,7 @@ void fields(auto& field, Is<Note> auto& of) {
   field("severity", of.severity, {.values = {"note", "warning", "error"}});
   field("text", of.text);
   field("at", of.at);
+  field("unread", of.unread);
   field("code", of.code);
 }
 
