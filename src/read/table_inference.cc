@@ -226,6 +226,7 @@ std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std:
     return read_number(rows[row][column], at)->value;
   };
   const auto used_and_free = [&](bool moving) {
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // used, free
     for (std::size_t i = 0; i < plain.size(); ++i)
       for (std::size_t k = i + 1; k < plain.size(); ++k) {
         const std::size_t a = plain[i], b = plain[k];
@@ -238,9 +239,16 @@ std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std:
         // A column that moves alone is no amount: a share of 0 to 100 moves by as little as rounding.
         if (columns[a].is_constant() != columns[b].is_constant()) continue;
         if (constant && moves == moving && value(0, less) <= nearly_empty * sum)
-          return out.used = less, out.free = less == a ? b : a, true;
+          found.emplace_back(less, less == a ? b : a);
       }
-    return false;
+    if (found.empty()) return false;
+    if (found.size() == 1 || moving) return out.used = found[0].first, out.free = found[0].second, true;
+    // Small numbers may also be shares of an idle GPU: the used memory is next to what may be its free memory or total.
+    std::erase_if(found, [](const auto& pair) {
+      return std::max(pair.first, pair.second) - std::min(pair.first, pair.second) > 1;
+    });
+    if (found.size() != 1) return false;
+    return out.used = found[0].first, true;
   };
   if (used_and_free(true)) return out;
   for (const std::size_t t : plain) {
@@ -281,6 +289,13 @@ struct FirstRows {
   bool dated = false;  ///< a date is on a line before them
 };
 
+/// True for a line that only separates, "----".
+bool is_ruler(std::string_view line) {
+  const std::string_view text = trimmed(line);
+  return text.size() >= 3 && text.find_first_not_of(text[0]) == text.npos &&
+         std::string_view("-=*_#").find(text[0]) != std::string_view::npos;
+}
+
 FirstRows read_first_rows(std::span<const std::string> lines) {
   constexpr std::size_t max_columns = 40;
   FirstRows out;
@@ -299,6 +314,7 @@ FirstRows read_first_rows(std::span<const std::string> lines) {
       ++dates;
       continue;
     }
+    if (is_ruler(line)) continue;
     if (sized && !is_sized(line) && cells.size() != row_cells && others <= out.rows.size() && status.repeats(line)) {
       ++others;
       continue;
