@@ -79,9 +79,10 @@ bool names_rows(const FirstMoments& first, std::size_t column) {
 /// one. Beside a step, such rows would seem to be one thing that grows.
 bool names_subject(std::string_view printed) {
   static constexpr auto subjects = std::to_array<std::string_view>(
-      {"dataset",  "model",     "method",  "algorithm",    "algo",      "config",       "configuration",  "test",
-       "testcase", "benchmark", "variant", "backend",      "framework", "scenario",     "implementation", "impl",
-       "solver",   "precision", "dtype",   "quantization", "strategy",  "architecture", "arch",           "workload"});
+      {"dataset",      "model",     "method",       "algorithm", "algo",      "config",   "configuration",  "test",
+       "testcase",     "benchmark", "variant",      "backend",   "framework", "scenario", "implementation", "impl",
+       "codec",        "encoder",   "video",        "compiler",  "browser",   "solver",   "precision",      "dtype",
+       "quantization", "strategy",  "architecture", "arch",      "workload"});
   const std::string lowered = lower(printed);
   IdentifierWords words(printed, lowered);
   bool subject = false;
@@ -153,7 +154,8 @@ void find_subjects(std::span<const std::string> lines, Layout& layout) {
       std::any_of(columns.begin(), columns.end(),
                   [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; }))
     return;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
+  int found = 0;  // a row has a subject and a part of it
+  for (std::size_t i = 0; i < columns.size() && found < 2; ++i) {
     if (columns[i].role != ColumnRole::other || !names_subject(layout.columns[i])) continue;
     const std::vector<std::string> cells = first_cells(lines, layout, i);
     const auto is_name = [](const std::string& cell) {
@@ -163,7 +165,7 @@ void find_subjects(std::span<const std::string> lines, Layout& layout) {
     const bool several = std::any_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell != cells[0]; });
     if (!several || !std::all_of(cells.begin(), cells.end(), is_name)) continue;
     layout.columns[i] = "session";
-    return;
+    ++found;
   }
 }
 

@@ -375,7 +375,8 @@ bool find_records(const FirstLines& first, Layout& layout) {
   layout.header = *record;
   for (const JsonField& field : fields) {
     std::string name(field.key);
-    for (std::size_t p = field.parent; p > 0; p = fields[p - 1].parent)
+    const bool timed = read_columns(std::vector{name}, {}).front().role == ColumnRole::time;
+    for (std::size_t p = field.parent; p > 0 && !timed; p = fields[p - 1].parent)
       name = std::string(fields[p - 1].key) + " " + name;
     if (name.empty() || name.size() > max_name || is_key_of_log(lower(name))) return false;
     layout.columns.push_back(std::move(name));

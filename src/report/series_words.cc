@@ -302,9 +302,10 @@ std::vector<const ReportSeries*> sort_series(const Report& report) {
   std::vector<const ReportSeries*> order;
   for (const auto& series : report.series)
     if (series.max_value != 0 || series.first_value != 0) order.push_back(&series);
-  // In a list of processes, the largest comes first.
-  const bool processes =
-      std::all_of(order.begin(), order.end(), [](const ReportSeries* s) { return s->metric == "host_rss"; });
+  // In a list of processes or containers, the largest comes first.
+  const bool processes = std::all_of(order.begin(), order.end(), [&](const ReportSeries* s) {
+    return s->metric == "host_rss" || (s->metric == "host_used" && !s->label.empty() && order.size() > 1);
+  });
   std::stable_sort(order.begin(), order.end(), [processes](const ReportSeries* a, const ReportSeries* b) {
     if (a->followed != b->followed) return a->followed;
     if (is_growth(a->trend) != is_growth(b->trend)) return is_growth(a->trend);

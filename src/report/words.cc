@@ -235,7 +235,7 @@ bool may_be_process(const ReportSeries& series) {
   constexpr double machine = 1e9;  // bytes
   const std::string label = lower(series.label);
   const auto has = [&](std::string_view word) { return label.find(word) != label.npos; };
-  return series.metric == "host_used" && series.max_value < machine && has("mem") && !has("host") && !has("system") &&
+  return series.metric == "host_used" && !series.trend.capacity_bytes && series.max_value < machine && has("mem") && !has("host") && !has("system") &&
          !has("machine") && !has("node") && !has("container") && !has("used");
 }
 
