@@ -74,9 +74,7 @@ std::string usual_level_text(const FittedSeries& fitted) { return size_text(fitt
 
 /// "rises by 2 GiB", in the direction of the printed values. A law may begin below the lowest value.
 std::string movement(const FittedSeries& fitted, double way) {
-  const auto& values = fitted.samples.points.y;
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  const double size = std::min(std::abs(way), *high - *low);
+  const double size = std::min(std::abs(way), fitted.series.max_value - fitted.series.min_value);
   return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls", size_text(fitted, size));
 }
 
@@ -241,8 +239,7 @@ WarmUp find_rise(const FittedSeries& fitted, WarmUp by_law, double level) {
   const auto exact = find_exact_start(fitted, level);
   if (exact && exact->end) return {exact->way, *exact->end};
   const double way = exact ? exact->way : level - points.y.front(), start = level - way;
-  const auto [low, high] = std::minmax_element(points.y.begin(), points.y.end());
-  const bool seen = std::abs(by_law.way) <= *high - *low;
+  const bool seen = std::abs(by_law.way) <= fitted.series.max_value - fitted.series.min_value;
   if (seen && std::abs(by_law.way - way) <= alike * std::abs(way)) return by_law;
   for (std::size_t i = 0; i < points.y.size(); ++i)
     if (std::abs(points.y[i] - start) >= growth_limits::done * std::abs(way)) return {way, points.x[i]};

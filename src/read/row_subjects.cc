@@ -154,19 +154,22 @@ void find_subjects(std::span<const std::string> lines, Layout& layout) {
       std::any_of(columns.begin(), columns.end(),
                   [](const TableColumn& c) { return c.role >= ColumnRole::index && c.role <= ColumnRole::group; }))
     return;
-  int found = 0;  // a row has a subject and a part of it
-  for (std::size_t i = 0; i < columns.size() && found < 2; ++i) {
+  // A row may have a subject and a part of it: one of them may change only far below.
+  std::vector<std::size_t> found;
+  bool several = false;
+  for (std::size_t i = 0; i < columns.size() && found.size() < 2; ++i) {
     if (columns[i].role != ColumnRole::other || !names_subject(layout.columns[i])) continue;
     const std::vector<std::string> cells = first_cells(lines, layout, i);
     const auto is_name = [](const std::string& cell) {
       std::size_t at = 0;
       return cell.size() <= longest && !is_state(lower(cell)) && !(read_number(cell, at) && at == cell.size());
     };
-    const bool several = std::any_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell != cells[0]; });
-    if (!several || !std::all_of(cells.begin(), cells.end(), is_name)) continue;
-    layout.columns[i] = "session";
-    ++found;
+    if (cells.empty() || !std::all_of(cells.begin(), cells.end(), is_name)) continue;
+    several |= std::any_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell != cells[0]; });
+    found.push_back(i);
   }
+  if (!several) return;
+  for (const std::size_t i : found) layout.columns[i] = "session";
 }
 
 std::string find_sweep(std::span<const std::string> lines, const Layout& layout) {

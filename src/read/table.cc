@@ -353,6 +353,18 @@ bool find_sized_cells(const FirstLines& first, Layout& layout) {
   return false;
 }
 
+bool lacks_unit(const TableColumn& column) {
+  return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
+}
+
+bool is_number(std::string_view cell) { return !cell.empty() && is_digit(cell.front()); }
+
+/// Why a column of memory is not read.
+std::string unit_note(const std::string& name) {
+  return "column " + name + " has no unit, and the size of its values shows none: oomdoctor does not read it. " +
+         "Write the unit into its name, for example " + name + " (MiB)";
+}
+
 /// Keys of records of a log or of Weights & Biases: other formats read them.
 bool is_key_of_log(std::string_view key) {
   return one_of(key, {"msg", "message", "level", "levelname", "severity", "log", "text", "event", "logger", "stream",
@@ -385,8 +397,18 @@ bool find_records(const FirstLines& first, Layout& layout) {
   const bool counted = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
     return column.role == ColumnRole::step || column.role == ColumnRole::epoch;
   });
-  return !counted && is_memory_table(columns) && has_position(columns) &&
-         sample_rows(lines.subspan(static_cast<std::size_t>(record - lines.begin())), layout);
+  if (counted || !is_memory_table(columns) || !has_position(columns)) return false;
+  if (sample_rows(lines.subspan(static_cast<std::size_t>(record - lines.begin())), layout)) return true;
+  const auto memory = std::find_if(columns.begin(), columns.end(), lacks_unit) - columns.begin();
+  constexpr std::size_t fewest = 3;  // records
+  std::vector<JsonField> last;
+  if (memory == std::ssize(columns) || lines.size() < fewest || !split_json_object(lines[fewest - 1], last) ||
+      !is_number(trimmed_cell(fields[static_cast<std::size_t>(memory)].value)))
+    return false;
+  std::string note = unit_note(layout.columns[static_cast<std::size_t>(memory)]);
+  layout = {};
+  layout.note = std::move(note);
+  return true;
 }
 
 }  // namespace
@@ -475,18 +497,14 @@ bool find_unknown_unit(const FirstLines& first, Layout& layout) {
   if (header == nullptr || header->layout.separator == ' ') return false;
   const std::vector<TableColumn>& columns = header->columns;
   if (!is_memory_table(columns) || !has_position(columns)) return false;
-  const auto memory = std::find_if(columns.begin(), columns.end(), [](const TableColumn& column) {
-    return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
-  });
+  const auto memory = std::find_if(columns.begin(), columns.end(), lacks_unit);
   const auto k = static_cast<std::size_t>(memory - columns.begin());
   std::vector<std::string_view> cells;
   split_table_line(first.lines()[1], header->layout.separator, cells);
   if (memory == columns.end() || cells.size() != columns.size()) return false;
-  if (const std::string_view value = trimmed_cell(cells[k]); value.empty() || !is_digit(value.front())) return false;
-  const std::string& name = header->layout.columns[k];
+  if (!is_number(trimmed_cell(cells[k]))) return false;
   layout = {};
-  layout.note = "column " + name + " has no unit, and the size of its values shows none: oomdoctor does not read it. " +
-                "Write the unit into its name, for example " + name + " (MiB)";
+  layout.note = unit_note(header->layout.columns[k]);
   return true;
 }
 

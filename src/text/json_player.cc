@@ -31,8 +31,10 @@ JsonPlayer::Played JsonPlayer::kind_of(std::string_view head) {
   // A list of samples: objects with a time and memory.
   if (head[begin] == '[') {
     const std::size_t record = head.find_first_not_of(" \t\r\n", begin + 1);
-    const bool samples = record != head.npos && head[record] == '{' &&
-                         has_any({"\"time", "\"ts\"", "timestamp\"", "\"elapsed", "\"date"}) &&
+    constexpr std::size_t front = 1000;  // bytes with the first keys of the first record
+    head = head.substr(0, begin + front);
+    const bool samples = record < head.size() && head[record] == '{' &&
+                         has_any({"\"time\"", "\"ts\"", "timestamp\"", "\"elapsed", "\"date\"", "\"datetime\""}) &&
                          has_any({"mem", "vram", "rss", "ram_", "_ram"});
     return samples ? Played::records : Played::none;
   }

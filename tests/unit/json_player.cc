@@ -89,6 +89,12 @@ TEST_CASE("the samples of a list are a series with their times", "[json_player]"
   CHECK(scan.series[0].metric == Metric::host_rss);
   CHECK(scan.series[0].n == 24);
   CHECK(scan.series[0].has_times);
+  const ScanResult bare = testing::scan_text(
+      "{\"time\": 1760000000, \"memory\": 41.5}\n{\"time\": 1760000010, \"memory\": 41.9}\n"
+      "{\"time\": 1760000020, \"memory\": 42.3}\n");
+  CHECK(bare.series.empty());
+  REQUIRE(bare.notes.size() == 1);
+  CHECK(bare.notes[0].unread);
 }
 
 TEST_CASE("the records of a trainer's state are its steps", "[json_player]") {
