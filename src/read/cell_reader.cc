@@ -103,7 +103,7 @@ CellReader::CellReader(const Layout& layout)
   }
   by_order_ = used && !identity;
   if (separator_ == json_object && split_json_object(layout.header, fields_))
-    for (const JsonField& field : fields_) keys_.emplace_back(field.key);
+    for (const ObjectField& field : fields_) keys_.emplace_back(field.key);
 }
 
 /// Splits a line that is a JSON object with the keys of the first one; false for any other line.

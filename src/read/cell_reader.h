@@ -77,7 +77,7 @@ class CellReader {
   std::optional<std::size_t> command_;
   bool by_order_ = false;
   std::vector<std::string> keys_;  ///< of rows that are JSON objects
-  std::vector<JsonField> fields_;
+  std::vector<ObjectField> fields_;
   std::vector<std::string_view> cells_;
   std::vector<CellAmount> amounts_;
   std::optional<double> day_;

@@ -379,13 +379,13 @@ bool find_records(const FirstLines& first, Layout& layout) {
     const std::string_view text = trimmed(line);
     return !text.empty() && text != "[";
   });
-  std::vector<JsonField> fields;
+  std::vector<ObjectField> fields;
   if (record == lines.end() || !split_json_object(*record, fields)) return false;
   layout = {};
   layout.separator = json_object;
   layout.kind = "json_records";
   layout.header = *record;
-  for (const JsonField& field : fields) {
+  for (const ObjectField& field : fields) {
     std::string name(field.key);
     const bool timed = read_columns(std::vector{name}, {}).front().role == ColumnRole::time;
     for (std::size_t p = field.parent; p > 0 && !timed; p = fields[p - 1].parent)
@@ -401,7 +401,7 @@ bool find_records(const FirstLines& first, Layout& layout) {
   if (sample_rows(lines.subspan(static_cast<std::size_t>(record - lines.begin())), layout)) return true;
   const auto memory = std::find_if(columns.begin(), columns.end(), lacks_unit) - columns.begin();
   constexpr std::size_t fewest = 3;  // records
-  std::vector<JsonField> last;
+  std::vector<ObjectField> last;
   if (memory == std::ssize(columns) || lines.size() < fewest || !split_json_object(lines[fewest - 1], last) ||
       !is_number(trimmed_cell(fields[static_cast<std::size_t>(memory)].value)))
     return false;

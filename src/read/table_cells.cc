@@ -85,7 +85,7 @@ std::optional<char> find_separator(std::string_view line) {
   return inside.find(' ') != inside.npos ? std::optional(' ') : std::nullopt;
 }
 
-bool split_json_object(std::string_view line, std::vector<JsonField>& fields, std::size_t most) {
+bool split_json_object(std::string_view line, std::vector<ObjectField>& fields, std::size_t most) {
   constexpr std::size_t max_depth = 4;
   fields.clear();
   line = trimmed(line);
@@ -121,7 +121,7 @@ bool split_json_object(std::string_view line, std::vector<JsonField>& fields, st
     }
     const std::size_t key_end = end_of_text(at);
     if (line[at] != '"' || key_end >= line.size() || fields.size() == most) return false;
-    JsonField& field = fields.emplace_back();
+    ObjectField& field = fields.emplace_back();
     field.key = line.substr(at + 1, key_end - at - 1);
     field.parent = parents.back();
     at = key_end + 1;
@@ -148,9 +148,9 @@ bool split_json_object(std::string_view line, std::vector<JsonField>& fields, st
 void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells, std::size_t most) {
   cells.clear();
   if (separator == json_object) {
-    std::vector<JsonField> fields;
+    std::vector<ObjectField> fields;
     if (!split_json_object(line, fields, most)) return;
-    for (const JsonField& field : fields) cells.push_back(field.value);
+    for (const ObjectField& field : fields) cells.push_back(field.value);
     return;
   }
   if (separator == ' ') {

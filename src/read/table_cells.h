@@ -18,14 +18,14 @@ std::optional<char> find_separator(std::string_view line);
 inline constexpr char json_object = '{';
 
 /// The key and the text of a value of a JSON object.
-struct JsonField {
+struct ObjectField {
   std::string_view key, value;
   std::size_t parent = 0;  ///< the number of the field before whose key this one is in, from 1; 0 at the top
 };
 
 /// Reads a line that is one JSON object. The values of objects in it follow their key, which has an empty value; an
 /// array is one value. False if the line is anything else, or has more than `most` fields.
-bool split_json_object(std::string_view line, std::vector<JsonField>& fields, std::size_t most = max_table_columns);
+bool split_json_object(std::string_view line, std::vector<ObjectField>& fields, std::size_t most = max_table_columns);
 
 /// Splits a line into its cells, untrimmed. A separator within quotes separates nothing. At most `most` + 1 cells.
 void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells,
