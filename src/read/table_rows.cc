@@ -56,6 +56,7 @@ struct RowMemory {
   std::map<int, const KnownSubject*> last_emitted;                          ///< last emitted subject of each index
   std::string name;                                                         ///< last emitted name
   bool empty = false;                                                       ///< the last row had no values
+  bool parts_of_epochs = false;
   std::optional<KnownSubject> other;  ///< last emitted subject that is not in `known`
 };
 
@@ -208,8 +209,11 @@ class TableRows final : public Rows {
     emit_step(row, sink);
     // A step is a better position than a time, and a time than an epoch. Beside an epoch, seconds are how long it took.
     const bool timed = row.time && !(row.since_start && row.epoch);
-    const std::optional<double>& at = row.step ? row.step : timed ? none : row.epoch;
-    const std::optional<double>& shown = at ? none : time;
+    // Parts of epochs are positions as steps are; whole ones follow from the step event.
+    row_memory.parts_of_epochs |= row.epoch && *row.epoch != std::floor(*row.epoch);
+    const bool by_epoch = !row.step && !timed && row.epoch;
+    const std::optional<double>& at = row.step ? row.step : by_epoch && row_memory.parts_of_epochs ? row.epoch : none;
+    const std::optional<double>& shown = at || by_epoch ? none : time;
     bool empty = true;
     // A column that names its GPU comes last: the rest of the row is about no GPU, or about the row's.
     for (const bool of_column : {false, true})

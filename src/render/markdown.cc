@@ -29,7 +29,9 @@ void add_verdict(Document& out, const Report& report) {
   if (is_all_clear(report)) {
     const std::string growing = growing_series_words(report);
     out.add("No sign of a memory failure in {}{}.\n\n", read_words(report),
-            growing.empty() ? ", and no memory series keeps growing" : ". But " + markdown_inline(growing));
+            !growing.empty()            ? ". But " + markdown_inline(growing)
+            : has_memory_values(report) ? ", and no memory series keeps growing"
+                                        : ". The log has no memory values that oomdoctor reads");
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));

@@ -259,6 +259,10 @@ const ReportSeries* find_main_series(const Report& report) {
   return across_runs && found->n <= static_cast<std::int64_t>(report.runs.size()) ? nullptr : found;
 }
 
+bool has_memory_values(const Report& report) {
+  return !report.series.empty() || report.more_series > 0 || !report.snapshots.empty();
+}
+
 bool is_unexplained(const Report& report) {
   return report.verdict.outcome == Outcome::unrecognised && report.coverage.lines > 0 &&
          std::none_of(report.notes.begin(), report.notes.end(), [](const ReportNote& note) { return note.brief; });
@@ -293,10 +297,10 @@ std::string performed_checks_words(const Report& report) {
   const auto followed =
       static_cast<std::int64_t>(std::count_if(report.series.begin(), report.series.end(),
                                               [](const ReportSeries& one) { return one.trend.shape != "too_short"; }));
-  if (series == 0) return looked + ". The log has no memory values that oomdoctor reads";
+  if (!has_memory_values(report)) return looked + ". The log has no memory values that oomdoctor reads";
   const bool zero = std::all_of(report.series.begin(), report.series.end(),
                                 [](const ReportSeries& one) { return one.max_value == 0 && one.first_value == 0; });
-  if (tables && zero && report.more_series == 0) return looked + ", 0 bytes throughout";
+  if (tables && series > 0 && zero && report.more_series == 0) return looked + ", 0 bytes throughout";
   if (followed == 0) return looked;
   const std::int64_t all = followed + report.more_series;
   const std::string part = report.more_series > 0 ? count_text(followed) + " of " : "";

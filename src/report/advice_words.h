@@ -56,6 +56,9 @@ const ReportSeries* find_growing_series(const Report& report);
 /// most values. Of single values, the largest. Null if there is none.
 const ReportSeries* find_main_series(const Report& report);
 
+/// True if oomdoctor read values of memory, or a snapshot of an allocator.
+bool has_memory_values(const Report& report);
+
 /// True if nothing was recognised, and no note says why.
 bool is_unexplained(const Report& report);
 /// How to learn when a growing series is full. "" if the report has a forecast, or if the series has no capacity that
