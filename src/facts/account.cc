@@ -175,7 +175,7 @@ std::optional<Account> build_account(const Incident& incident) {
     add("page cache (files)", oom.page_cache);
     if (oom.capacity && oom.free) {
       const std::string_view others =
-          oom.message_format == "ray" ? "other Ray workers and processes" : "other processes";
+          oom.agent == Agent::scheduler ? "other workers and processes" : "other processes";
       add(std::string(oom.process ? others : "all processes"),
           *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);

@@ -104,17 +104,15 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
 /// Whether exceptions of several kinds are in the lines [first, last] of the log: a process that fails before its first
 /// step leaves nothing else, so the log may have more runs than were counted.
 bool has_several_ends(const ScanResult& scan, int source, i64 first, i64 last) {
-  std::string_view known;
+  std::optional<double> known;
   for (const Event& event : scan.remarks) {
     const auto* remark = std::get_if<Remark>(&event.what);
     const Span& span = event.evidence.span;
     if (remark == nullptr || remark->id != "end/exception" || span.source != source || span.first_line < first ||
         span.first_line > last)
       continue;
-    const std::string_view name = std::string_view(event.evidence.excerpt).substr(0, event.evidence.excerpt.find(':'));
-    // Ranks may print into each other's line: "ValueErrorValueError".
-    if (!known.empty() && !name.starts_with(known) && !known.starts_with(name)) return true;
-    known = name;
+    if (known && remark->number != known) return true;
+    known = remark->number;
   }
   return false;
 }
