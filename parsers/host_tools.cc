@@ -516,7 +516,6 @@ void tegrastats(const Match& m, EventSink& sink) {
   sink.reading(r, {}, stamp ? std::optional(stamp->seconds) : std::nullopt);
 }
 
-/// time -v prints KiB, and so does FreeBSD's time -l; macOS prints bytes, which are whole pages.
 /// The memory of a machine as programs in Go print it, in bytes.
 void gopsutil(const Match& m, EventSink& sink) {
   for (const auto& [metric, printed] : {std::pair(Metric::host_used, m[3]), {Metric::host_available, m[2]}}) {
@@ -532,6 +531,7 @@ void gopsutil(const Match& m, EventSink& sink) {
   }
 }
 
+/// time -v prints KiB, and so does FreeBSD's time -l; macOS prints bytes, which are whole pages.
 void peak_of_command(const Match& m, EventSink& sink) {
   constexpr i64 page = 4096;
   const i64 number = leading_integer(m.has(1) ? m[1] : m[2]);
