@@ -60,6 +60,7 @@ double fast_floor(double number) {
 
 constexpr double reset_tolerance = 1e-9;  // turns; a value exactly on a reset counts as after it
 constexpr double near_tie = 1e-6;         // relative; gains closer than this are compared by their exact sums
+constexpr double equal_gains = 1e-9;      // relative; the last digits of closer gains are those of the processor
 
 /// Sums `terms(i, whole turns, part of a turn)` over the values before each of `offsets` equally spaced offsets of one
 /// period. A rhythm differs between two offsets by exactly one turn of the values between them. So these sums rate
@@ -174,11 +175,11 @@ void try_period(const Flattened& flat, double period, double spacing, Tooth& bes
         squares - 2 * shift * parts + shift * shift * count + 2 * (passed_parts - shift * passed) + passed;
     const double own_u = with_u - shift * us + passed_us, own_y = with_y - shift * ys + passed_ys;
     const double remaining = flat.remaining_square(sum, square, own_u);
-    // Offsets between the same two values have almost equal gains. The last digits decide, so compute those exactly.
+    // Offsets between the same two values have almost equal gains: those are computed exactly, and the first one counts.
     if (remaining > near_tie && own_y * own_y < best.gain * (1 - near_tie) * remaining) continue;
     const double offset = period * k / offsets;
     const double gain = flat.gain_at(period, offset);
-    if (gain > best.gain) best = {period, offset, gain};
+    if (gain > best.gain * (1 + equal_gains)) best = {period, offset, gain};
   }
 }
 
@@ -257,7 +258,7 @@ void refine(const Flattened& flat, Tooth& best) {
         offsets[static_cast<std::size_t>(shift + 3)] = start.offset + shift * reach * spacing / 3;
       const std::array<double, 8> gains = flat.gains<8>(period, offsets);
       for (std::size_t k = 0; k < 7; ++k)
-        if (gains[k] > best.gain * (1 + 1e-9)) best = {period, offsets[k], gains[k]};
+        if (gains[k] > best.gain * (1 + equal_gains)) best = {period, offsets[k], gains[k]};
     }
   }
   centre(best, flat);
@@ -458,7 +459,7 @@ std::optional<Fit> find_staircase(const Fitter& fitter, const std::vector<std::s
         sum += stair, square += stair * stair, product += stair * y[i];
       }
       const double gain = compute_gain(sum, square, product);
-      if (gain > best.gain * (1 + 1e-9)) best = {period, offset, gain};
+      if (gain > best.gain * (1 + equal_gains)) best = {period, offset, gain};
     }
   };
   if (n <= max_exhaustive) {
