@@ -66,7 +66,7 @@ bool failed_to_compile(const Match& m) {
   return compiled && !run;
 }
 
-/// A number that tells the kinds of exceptions apart. Ranks may print into each other's line: "ValueErrorValueError".
+/// A number for the kind of an exception. Ranks may print into each other's line: "ValueErrorValueError".
 double kind_of_exception(std::string_view name) {
   const std::string twice = std::string(name) + std::string(name);
   name = name.substr(0, twice.find(name, 1));

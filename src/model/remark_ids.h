@@ -50,7 +50,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/arguments", "the program prints its arguments, as it does when it starts"},
     {"run/not_compiled", "Python could not compile the program's main file, so no line of it ran"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
-    {"end/exception", "an exception that nobody caught; the number tells its kind from others"},
+    {"end/exception", "an exception that nobody caught; equal numbers are of one kind"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},
     {"end/bus_error", "a process died of a bus error: a page that it used could not be provided"},
     {"end/signal", "a signal asked the program to stop; its number"},
