@@ -174,8 +174,7 @@ std::optional<Account> build_account(const Incident& incident) {
     for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("page cache (files)", oom.page_cache);
     if (oom.capacity && oom.free) {
-      const std::string_view others =
-          oom.agent == Agent::scheduler ? "other workers and processes" : "other processes";
+      const std::string_view others = oom.agent == Agent::scheduler ? "other workers and processes" : "other processes";
       add(std::string(oom.process ? others : "all processes"),
           *oom.capacity - *oom.free - oom.process.value_or(Bytes{}));
       add("free", oom.free);

@@ -175,7 +175,8 @@ void try_period(const Flattened& flat, double period, double spacing, Tooth& bes
         squares - 2 * shift * parts + shift * shift * count + 2 * (passed_parts - shift * passed) + passed;
     const double own_u = with_u - shift * us + passed_us, own_y = with_y - shift * ys + passed_ys;
     const double remaining = flat.remaining_square(sum, square, own_u);
-    // Offsets between the same two values have almost equal gains: those are computed exactly, and the first one counts.
+    // Offsets between the same two values have almost equal gains: those are computed exactly, and the first one
+    // counts.
     if (remaining > near_tie && own_y * own_y < best.gain * (1 - near_tie) * remaining) continue;
     const double offset = period * k / offsets;
     const double gain = flat.gain_at(period, offset);
