@@ -274,13 +274,21 @@ bool may_pay(const Tooth& tooth, const Flattened& flat) {
   return explained >= 1 || -n * std::log(1 - explained) > parameters * std::log(n);
 }
 
+/// False if nothing but the rounding of the arithmetic is left beside a line, which differs between processors.
+bool rises_above_rounding(const Flattened& flat, const Points& points) {
+  constexpr double rounding = 1e-12;  // relative; some thousand times that of one operation
+  double largest = 0;
+  for (const double y : points.y) largest = std::max(largest, std::abs(y));
+  return flat.square_y > static_cast<double>(points.size()) * rounding * largest * rounding * largest;
+}
+
 /// The best regular tooth; without gain if none can pay. In a long series, candidates come from a coarse search, the
 /// autocorrelation and the changes of level.
 Tooth find_regular_tooth(const Points& points, const std::vector<std::size_t>& changes) {
   const Flattened flat(points);
   const auto n = static_cast<double>(points.size());
   Tooth best;
-  if (!(flat.square_y > 0)) return best;
+  if (!rises_above_rounding(flat, points)) return best;
   if (points.size() <= max_exhaustive) {
     scan(flat, 3, n / 2, best);
   } else {
