@@ -252,8 +252,10 @@ bool sets_up(const Frame& f) {
   });
 }
 
+/// Asks how much memory is free. In vLLM, measure() does nothing else.
 bool asks_for_free_memory(const Frame& f) {
-  return f.function == "mem_get_info" || find_call(f.code, "mem_get_info") != f.code.npos;
+  return f.function == "mem_get_info" || (f.function == "measure" && f.file.ends_with("/mem_utils.py")) ||
+         find_call(f.code, "mem_get_info") != f.code.npos;
 }
 
 /// The job's ranks wait for each other. The first time, that makes their communicator.
@@ -754,9 +756,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
         Value{std::any_of(frames.begin(), frames.end(),
                           [](const Frame& f) { return contains(f.function, "tiled") || contains(f.code, "tiled"); })},
         here);
-    const auto measures = [](const Frame& f) { return f.function == "measure" && f.file.ends_with("mem_utils.py"); };
-    facts.set("trace.asks_free",
-              Value{!frames.empty() && (asks_for_free_memory(frames.back()) || measures(frames.back()))}, here);
+    facts.set("trace.asks_free", Value{asks_for_free_memory(frames.back())}, here);
     if (for_context == nullptr) facts.set("trace.setup", Value{precedes_model(scan, incident, frames)}, here);
     const Frame* user = user_frame(frames);
     facts.set(

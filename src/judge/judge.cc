@@ -3,7 +3,6 @@
 #include "judge/judge.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/ascii.h"
@@ -32,20 +31,11 @@ std::vector<HeldBack> find_myths(const RulePack& pack, const Facts& facts) {
   return list;
 }
 
-// True if a program prints the setting with its arguments.
-bool is_argument(std::string_view fact) {
-  static constexpr auto names = std::to_array<std::string_view>(
-      {"settings.eval_batch_size", "settings.optimizer", "settings.environments", "settings.zero_stage",
-       "settings.fsdp", "settings.lora", "settings.attention", "settings.world_size", "settings.tensor_parallel",
-       "settings.image_size", "settings.frames", "settings.step_tokens", "settings.compiled", "settings.pin_memory"});
-  return std::find(names.begin(), names.end(), fact) != names.end();
-}
-
 // The facts of a group ("trend") come from the same source. If a fact has no how_to_get, the first fact of its group
-// that has one is used. Of the settings, this is so for arguments only.
+// that has one is used. Each setting has its own source.
 const FactSpec* find_source(const FactSpec& spec) {
   if (!spec.how_to_get.empty()) return &spec;
-  if (spec.name.starts_with("settings.") && !is_argument(spec.name)) return nullptr;
+  if (spec.name.starts_with("settings.")) return nullptr;
   const auto group = spec.name.substr(0, spec.name.find('.') + 1);
   for (const auto& other : fact_specs())
     if (!other.how_to_get.empty() && other.name.starts_with(group)) return &other;

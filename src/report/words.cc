@@ -112,6 +112,7 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
       std::to_array<Exact>({{"illegal memory access", "an illegal memory access"},
                             {"misaligned address", "a misaligned address on the device"},
                             {"assert", "a failed assertion on the device"},
+                            {"Assertion", "a failed assertion on the device"},
                             {"busy or unavailable",
                              "a GPU that is busy or unavailable: nvidia-smi shows who holds it, and its compute mode"},
                             {"): 13,", "an exception in a kernel of the GPU (Xid 13)"},
@@ -248,7 +249,7 @@ bool may_be_process(const ReportSeries& series) {
   const std::string label = lower(series.label);
   const auto has = [&](std::string_view word) { return label.find(word) != label.npos; };
   return series.metric == "host_used" && !series.trend.capacity_bytes && series.max_value < machine && has("mem") &&
-         !has("host") && !has("system") && !has("machine") && !has("node") && !has("container") && !has("used");
+         !has("used") && !names_machine(series);
 }
 
 std::string series_name(const ReportSeries& series) {
