@@ -87,7 +87,7 @@ void add_week_table(Document& page, const Survey& survey) {
   for (const SurveyWeek& week : survey.weeks) most = std::max(most, week.failed.jobs);
   page.add(
       "<section id=\"weeks\">\n<h2>Out of memory, by ISO week</h2>\n<table>\n<thead><tr><th>week</th><th>begins</th>"
-      "<th></th><th class=\"n\">out of memory</th><th class=\"n\">of jobs</th><th class=\"n\">lost</th></tr></thead>\n"
+      "<td></td><th class=\"n\">out of memory</th><th class=\"n\">of jobs</th><th class=\"n\">lost</th></tr></thead>\n"
       "<tbody>\n");
   for (const SurveyWeek& week : survey.weeks)
     page.add("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td>{}{}{}</tr>\n", week.week, week.starts,
