@@ -24,6 +24,8 @@
 namespace oomdoctor {
 namespace {
 
+std::string folder_of_texts;  ///< "" on a host that unpacks nothing
+
 /// At most this much decides about the kind of input; `watch` shows its first screen at once.
 constexpr std::size_t head_size = 4096;
 constexpr int pipe_size = 1 << 20;  ///< the maximum for unprivileged users of Linux; by default a pipe holds 64 KiB
@@ -142,8 +144,9 @@ struct Source::Impl {
   std::optional<i64> size;  ///< size of a file when it was opened, after those before it
   bool begun = false, ended = false, binary = false;
   std::unique_ptr<Archive> archive;
+  int text_file = -1;      ///< the text of the archive, where the host has unpacked it
   std::string_view inner;  ///< the packer of the unpacked text, or of an unsupported compression
-  bool dropped = false;    ///< the content is no text of one log
+  bool dropped = false;    ///< the content is not text of one log
   std::string encoding;
   std::unique_ptr<Utf16Decoder> utf16;
   std::unique_ptr<ScreenPlayer> screens;
@@ -154,6 +157,7 @@ struct Source::Impl {
 
   ~Impl() {
     if (owned && fd >= 0) ::close(fd);
+    if (text_file >= 0) ::close(text_file);
   }
 
   /// Hints for the kernel, which may ignore them.
@@ -211,23 +215,38 @@ struct Source::Impl {
     do {
       const i64 hole = sparse.skip_hole();
       holes += hole, bytes += hole;
-      const std::size_t enough = static_cast<std::size_t>(std::min<i64>(sparse.readable(), static_cast<i64>(n)));
-      const ssize_t got = uninterrupted([&] { return ::read(fd, to, enough); });
+      const std::size_t room = bytes_of_piece(sparse.readable(), n);
+      const ssize_t got = uninterrupted([&] { return ::read(fd, to, room); });
       if (got < 0) throw FileError("cannot read '" + name + "'", std::strerror(errno));
       if (got > 0) return sparse.advance(got), static_cast<std::size_t>(got);
     } while (open_next());
     return 0;
   }
 
-  std::size_t unpacked(char* to, std::size_t n) { return archive ? archive->read(to, n) : take(to, n); }
+  std::size_t unpacked(char* to, std::size_t n) {
+    if (text_file >= 0) return take_text(to, n);
+    return archive ? archive->read(to, n) : take(to, n);
+  }
+
+  /// The same bytes as archive->read() of an undamaged archive, from the host's file.
+  std::size_t take_text(char* to, std::size_t n) {
+    const ssize_t got = uninterrupted([&] { return ::read(text_file, to, n); });
+    if (got > 0) return static_cast<std::size_t>(got);
+    if (got < 0) failure = std::strerror(errno);
+    bytes = size.value_or(bytes);
+    return 0;
+  }
 
   /// Detects the kind of input from its first bytes.
   bool begin(TextBuffer& out, std::size_t wanted) {
     begun = true;
     char* const to = out.room(wanted);
+    const bool alone = continued.empty();
     std::size_t got = take(to, wanted);
     archive = Archive::begin({to, got}, [this](char* at, std::size_t n) { return take(at, n); });
-    if (archive) got = archive->read(to, wanted);
+    if (archive && alone && !folder_of_texts.empty())
+      text_file = ::open((folder_of_texts + "/" + name).c_str(), O_RDONLY | O_CLOEXEC);
+    if (archive) got = unpacked(to, wanted);
     std::string_view first(to, got);
     head = first.substr(0, head_size);
     inner = find_packer(first);
@@ -243,7 +262,7 @@ struct Source::Impl {
     return got > 0;
   }
 
-  /// Drops data of an unsupported packer, and archives, whose members are inputs of their own: it is no text, even if
+  /// Drops data of an unsupported packer, and archives, whose members are inputs of their own: it is not text, even if
   /// it contains words.
   bool drop_packed() {
     if (size) bytes = *size;
@@ -256,7 +275,7 @@ struct Source::Impl {
   std::size_t room_for(std::size_t wanted) const {
     if (!size || archive) return wanted;
     const i64 rest = std::max<i64>(*size - bytes, 0) + (continued.empty() ? 0 : static_cast<i64>(wanted));
-    return std::min(wanted, static_cast<std::size_t>(rest) + 1);
+    return bytes_of_piece(rest + 1, wanted);
   }
 
   bool read(TextBuffer& out, std::size_t wanted) {
@@ -327,6 +346,8 @@ struct Source::Impl {
 Source::Source(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Source::Source(Source&&) noexcept = default;
 Source::~Source() = default;
+
+void set_folder_of_texts(std::string folder) { folder_of_texts = std::move(folder); }
 
 Source Source::open(const std::string& path, std::vector<std::string> continued) {
   auto impl = std::make_unique<Impl>();

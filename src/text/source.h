@@ -17,6 +17,10 @@ namespace oomdoctor {
 /// True if more than a twentieth of the first bytes is neither printable nor a usual control character of terminals.
 bool is_binary(std::string_view first);
 
+/// A host that has unpacked compressed files by itself names the folder of their texts, each under the name of its
+/// file. Call it before the first input is opened. Files without a text there are unpacked here.
+void set_folder_of_texts(std::string folder);
+
 /// One input. Movable; owns its file descriptor.
 class Source {
  public:

@@ -16,6 +16,7 @@
 #include "oomdoctor/version.h"
 #include "redact/redact.h"
 #include "render/writer.h"
+#include "text/source.h"
 
 namespace oomdoctor::web {
 namespace {
@@ -29,7 +30,8 @@ class Case {
   std::string analyze() {
     try {
       Options options;
-      options.jobs = 1;  // a page has one thread
+      options.jobs = 1;                  // a page has one thread
+      set_folder_of_texts("/unpacked");  // by the browser
       const auto inputs = cli::resolve_inputs(words_, options, {});
       report_ = diagnose(inputs, options);
       cli::add_neighbours(*report_);

@@ -52,6 +52,7 @@
   // --- The case: files, each with its path in it ----------------------------------------------------------------------
 
   let files = [], size = 0;
+  const sum = (sizes) => sizes.reduce((total, each) => total + each, 0);
 
   // Two files of one name are two logs: the second becomes "train (2).log".
   function freeName(name, taken) {
@@ -63,21 +64,44 @@
     }
   }
 
+  const mostUnpacked = 32e6; // bytes of a case; the program unpacks the rest piece by piece, and holds none of it
+
+  // The text of a gzip file by the browser's own decompressor; null of other files, and of what it does not read to the end: damaged
+  // ones, and those of several parts, of which it gives the first.
+  async function gunzip(file, most) {
+    const [first, second] = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+    if (first !== 0x1f || second !== 0x8b) return null;
+    const reader = file.stream().pipeThrough(new DecompressionStream("gzip")).getReader(), pieces = [];
+    for (let left = most; left >= 0; ) {
+      const { done, value } = await reader.read();
+      if (done) return new Blob(pieces);
+      pieces.push(value);
+      left -= value.length;
+    }
+    reader.cancel();
+    return null;
+  }
+
   async function analyze(added, alone = true) {
     if (added.length === 0 || !await ready || unable) return;
     if (alone) files = [];
+    let room = mostUnpacked - sum(files.map(({ text }) => text?.size ?? 0));
+    for (const file of added) {
+      file.text = await gunzip(file.data, room).catch(() => null);
+      room -= file.text?.size ?? 0;
+    }
     const taken = new Set(files.map(({ name }) => name));
-    for (const { name, data } of added) {
-      files.push({ name: freeName(name, taken), data });
+    for (const { name, data, text } of added) {
+      files.push({ name: freeName(name, taken), data, text });
       taken.add(files.at(-1).name);
     }
-    size = files.reduce((sum, { data }) => sum + data.size, 0);
+    size = sum(files.map(({ data, text }) => (text ?? data).size));
     if (used) startWorker();
     used = true;
     find("problem").textContent = "";
     for (const id of ["start", "tools", "report"]) show(id, false);
     show("cancel", true);
-    tell(`Reading ${files.length === 1 ? files[0].name : `${files.length} files`}, ${megabytes(size)} MB`);
+    tell(`Reading ${files.length === 1 ? files[0].name : `${files.length} files`}, ${megabytes(sum(files.map(({ data }) => data.size)))} MB`);
     // A folder is named once, as on a command line.
     worker.postMessage({ task: "analyze", files, words: [...new Set(files.map(({ name }) => name.split("/")[0]))] });
   }

@@ -26,10 +26,14 @@
   };
 
   const tasks = {
-    // files: [{name, data}], a name may have folders; words: what to analyze, as on a command line.
+    // files: [{name, data, text}], a name may have folders, text is what the browser has unpacked; words: what to analyze, as on a
+    // command line.
     analyze({ files, words }) {
-      FS.mkdir("/case");
-      FS.mount(WORKERFS, { blobs: files }, "/case");
+      const texts = files.filter(({ text }) => text).map(({ name, text }) => ({ name, data: text }));
+      for (const [folder, blobs] of [["/case", files], ["/unpacked", texts]]) {
+        FS.mkdir(folder);
+        FS.mount(WORKERFS, { blobs }, folder);
+      }
       FS.chdir("/case");
       for (const word of words) call("oomdoctor_add", word);
       const problem = call("oomdoctor_analyze");

@@ -142,6 +142,23 @@ class SameReport(InThePage):
                 self.assert_same(path)
 
 
+    def test_the_browser_unpacks_gzip_and_the_program_what_it_does_not(self):
+        self.wait_until("document.getElementById('start').dataset.version")
+        self.page.evaluate("""globalThis.streams = 0;
+            globalThis.DecompressionStream = class extends DecompressionStream {
+              constructor(form) { super(form); ++globalThis.streams; }
+            };""")
+        packed = gzip.compress((STORIES / "leak.log").read_bytes())
+        lines = (STORIES / "fragmentation.log").read_bytes()
+        for name, data in (("whole", packed), ("two members", packed + gzip.compress(lines)), ("truncated", packed[:-500]),
+                           ("zeros behind it", packed + bytes(512))):
+            with self.subTest(archive=name):
+                log = self.folder / f"{name}.log.gz"
+                log.write_bytes(data)
+                self.assert_same(log)
+        self.assertEqual(self.page.evaluate("streams"), 4)
+
+
 class Ways(InThePage):
     def drop(self, *paths):
         data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
