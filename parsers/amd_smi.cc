@@ -4,7 +4,6 @@
 // the index of a cell determines its column.
 #include <algorithm>
 #include <array>
-#include <string>
 #include <vector>
 
 #include "base/ascii.h"

@@ -5,7 +5,7 @@
 #include "read/parser.h"
 
 namespace oomdoctor::parsers::bare_oom {
-/// accepts: true if the line has no message beside the class.
+/// accepts: true if the line has no message next to the class.
 bool is_alone(std::string_view line) {
   return line.find("Tried to allocate") == line.npos && line.find("would exceed") == line.npos;
 }

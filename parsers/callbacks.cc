@@ -106,7 +106,8 @@ bool is_evaluation(std::string_view phase) { return phase == "evaluation"; }
 
 }  // namespace
 
-/// An evaluation counts its batches from 1, which are no steps of the run, and its batch is no setting of the training.
+/// An evaluation counts its batches from 1, which are not steps of the run, and its batch is not a setting of the
+/// training.
 void step(const Match& m, EventSink& sink) {
   std::string_view number = m[1], rank_text = m[3];
   const double step = static_cast<double>(skip_count(number).value_or(0));

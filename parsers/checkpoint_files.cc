@@ -69,8 +69,8 @@ void list(const Match& m, EventSink& sink) {
   m.cursor.forward(max_files, [&](const Line& line) { return add(line.text); });
   if (count == 0) return;
   sink.setting("checkpoint_files", std::to_string(count));
-  sink.setting("checkpoint_largest", bytes_text(largest));
-  sink.setting("checkpoint_size", bytes_text(sum));
+  sink.setting("checkpoint_largest", decimal_bytes_text(largest));
+  sink.setting("checkpoint_size", decimal_bytes_text(sum));
 }
 
 }  // namespace oomdoctor::parsers::checkpoint_files

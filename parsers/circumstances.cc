@@ -8,7 +8,6 @@
 
 #include "base/ascii.h"
 #include "read/context.h"
-#include "read/literal.h"
 #include "read/parser.h"
 
 namespace oomdoctor::parsers::circumstances {
@@ -44,9 +43,7 @@ void claimed_leak(const Match& m, EventSink& sink) {
 
 void no_segments(const Match&, EventSink& sink) { sink.setting("segments_unsupported", "true"); }
 
-void images(const Match& m, EventSink& sink) { sink.setting("images", m[1]); }
-
-/// Paddle takes 0.92 by default, which is no cap.
+/// Paddle takes 0.92 by default, which is not a cap.
 void fraction(const Match& m, EventSink& sink) {
   constexpr i64 usual = 9;  // tenths
   const std::size_t point = m[1].find('.');
@@ -59,9 +56,10 @@ void graph_models(const Match& m, EventSink& sink) {
   sink.setting("graph_models", std::to_string(leading_integer(m[1]) + 1));
 }
 
-void killed_worker(const Match& m, EventSink& sink) { sink.setting("killed_worker", m[1]); }
-
-void negative_profile(const Match& m, EventSink& sink) { sink.setting("profiled_tokens", m[1]); }
+void negative_profile(const Match& m, EventSink& sink) {
+  sink.setting("profiled_tokens", m[1]);
+  if (!is_program_text(m.cursor.line().body())) sink.remark("pool/no_tokens");
+}
 
 void windows(const Match&, EventSink& sink) { sink.setting("system", "Windows"); }
 
@@ -70,6 +68,11 @@ void macos(const Match&, EventSink& sink) { sink.setting("system", "macOS"); }
 void sleep(const Match& m, EventSink& sink) {
   sink.setting("sleep_freed", m[1]);
   sink.setting("sleep_kept", m[2]);
+}
+
+void survives_load(const Match&, EventSink& sink) {
+  sink.remark("for/weights");
+  sink.remark("run/survives");
 }
 
 void machine_swap(const Match& m, EventSink& sink) {
@@ -106,6 +109,13 @@ void largest_free(const Match& m, EventSink& sink) { sink.setting("largest_free"
 void tensorflow_device(const Match& m, EventSink& sink) {
   sink.setting("capacity", m[1]);
   if (m.has(2)) sink.setting("free_at_start", m[2]);
+}
+
+/// What TensorFlow's pool got of each GPU.
+void tensorflow_given(const Match& m, EventSink& sink) {
+  const std::string size = std::string(m[2]) + " MB";
+  if (leading_integer(m[1]) == 0) return sink.setting("given_at_start", size);
+  sink.setting("given_at_start/" + std::string(m[1]), size);
 }
 
 }  // namespace oomdoctor::parsers::circumstances

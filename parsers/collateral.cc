@@ -9,11 +9,23 @@
 
 namespace oomdoctor::parsers::collateral {
 
+/// The watchdog counts the operations of the process group. PyTorch prints their kind since version 2.0.
+void timeout(const Match& m, EventSink& sink) {
+  sink.remark("collateral/timeout");
+  if (m.has(1)) sink.remark("run/reductions", static_cast<double>(leading_integer(m[1])));
+}
+
 void terminated(const Match& m, EventSink& sink) {
   if (m.has(1))
     sink.remark("collateral/terminated", static_cast<double>(leading_integer(m[1])));
   else
     sink.remark("collateral/terminated");
+}
+
+/// A process of this job.
+void member(const Match& m, EventSink& sink) {
+  for (std::size_t group = 1; group <= 3; ++group)
+    if (m.has(group)) return sink.remark("job/process", static_cast<double>(leading_integer(m[group])));
 }
 
 /// Emits the rank that torchrun saw fail first.

@@ -1,19 +1,24 @@
 // Memory of containers as docker and kubectl list it: host memory of a cgroup, not of one process. MiB and Mi are 2^20.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/ascii.h"
 #include "read/context.h"
+#include "read/line_format.h"
 #include "read/parser.h"
 #include "read/recorded_rows.h"
 #include "read/sizes.h"
+#include "read/table_cells.h"
 
 namespace oomdoctor::parsers::containers {
 namespace {
 
 /// `limit` is "" if the tool prints none.
-void emit(std::string_view amount, std::string_view limit, std::string_view name, EventSink& sink) {
+void emit(std::string_view amount, std::string_view limit, std::string_view name, EventSink& sink,
+          std::optional<double> time = {}) {
   const auto size = read_size(amount), whole = read_size(limit);
   if (!size) return;
   Reading r;
@@ -24,7 +29,7 @@ void emit(std::string_view amount, std::string_view limit, std::string_view name
   r.unit = std::string(amount.substr(std::min(amount.find_first_not_of("0123456789."), amount.size())));
   r.label = std::string(name);
   if (whole) r.capacity = static_cast<double>(whole->count);
-  sink.reading(r);
+  sink.reading(r, {}, time);
 }
 
 std::vector<std::string_view> split_cells(std::string_view line) {
@@ -36,6 +41,17 @@ std::vector<std::string_view> split_cells(std::string_view line) {
     at = line.find_first_not_of(" \t", end);
   }
   return cells;
+}
+
+/// The time that a script printed on a line of its own before its list.
+std::optional<double> time_above(const Cursor& cursor) {
+  constexpr int longest_list = 16;  // lines
+  std::optional<double> time;
+  cursor.backward(longest_list, [&](const Line& line) {
+    time = read_cell_time(trimmed(line.text));
+    return !time && line.text.find('%') != std::string_view::npos;
+  });
+  return time;
 }
 
 }  // namespace
@@ -58,6 +74,16 @@ bool docker_row(std::string_view line, const Layout&, EventSink& sink) {
     return false;
   emit(share[1], share[3], "container " + std::string(share[-1]), sink);
   return true;
+}
+
+/// A name, the load of the CPU, the memory with its limit, and the share of the memory, as users order them.
+void docker_fields(const Match& m, EventSink& sink) {
+  constexpr double rounding = 0.1;  // per cent, of sizes with three digits or more
+  const auto used = read_size(m[2]), limit = read_size(m[3]);
+  if (!used || !limit || limit->count <= 0) return;
+  const double share = 100 * static_cast<double>(used->count) / static_cast<double>(limit->count);
+  if (std::abs(share - leading_number(m[4])) > std::max(rounding, 0.01 * share)) return;
+  emit(m[2], m[3], "container " + std::string(m[1]), sink, time_above(m.cursor));
 }
 
 /// docker stats --format json, and a list of its objects: "MemUsage": "1.2GiB / 7.6GiB" of each "Name".

@@ -37,4 +37,19 @@ void nanny(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// A worker died without a message, and its nanny starts another one. At a limit the nanny says so before.
+void worker_death(const Match& m, EventSink& sink) {
+  constexpr int lines_to_restart = 12, lines_to_reason = 40;
+  if (!find_after(m.cursor, lines_to_restart, "Restarting worker") ||
+      find_before(m.cursor, lines_to_reason, "memory budget"))
+    return;
+  Origin where;
+  where.pid = leading_integer(m[1]);
+  sink.at(where);
+  Oom oom = host_oom(Agent::signal, "dask-worker-died");
+  oom.framework = "dask";
+  oom.traits = {OomTrait::vanished};
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::dask

@@ -2,7 +2,9 @@
 //
 // PyTorch's signal handler (torch/csrc/DataLoader.cpp) names the signal. "Killed" means host memory. "Bus error" means
 // that /dev/shm had no free page. Tensors travel in files /dev/shm/torch_PID_…; NCCL keeps its queues in
-// /dev/shm/nccl-…. Workers that "exited unexpectedly" have vanished, perhaps for memory; another signal is no evidence.
+// /dev/shm/nccl-…. Workers that "exited unexpectedly" have vanished, perhaps for memory; another signal is not
+// evidence.
+#include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
 #include "read/sizes.h"
@@ -21,6 +23,25 @@ Oom shared_memory_failure(std::string_view format, Agent agent = Agent::worker) 
 
 }  // namespace
 
+/// A worker that ended by an exception has printed it: "Exception in background worker 3:", and its text on the next
+/// line. An exception without a text says nothing.
+void background(const Match& m, EventSink& sink) {
+  constexpr int max_lines = 120;
+  if (is_program_text(m.cursor.line().body())) return;
+  bool explained = false;
+  std::string below;
+  m.cursor.backward(max_lines, [&](const Line& line) {
+    explained |= line.text.find("Exception in background worker") != line.text.npos && !trimmed(below).empty();
+    below = line.body();
+    return !explained;
+  });
+  if (explained) return;
+  Oom oom = host_oom(Agent::signal, "workers-gone");
+  oom.framework = "pytorch";
+  oom.traits = {OomTrait::vanished};
+  sink.oom(std::move(oom));
+}
+
 /// Without a path in the message the frames above decide: only these modules write to /dev/shm.
 void no_space(const Match& m, EventSink& sink) {
   if (!m.has(1) && !is_near(m.cursor, 14, 0,
@@ -30,7 +51,9 @@ void no_space(const Match& m, EventSink& sink) {
     if (is_near(m.cursor, 4, 0, {"torch/serialization.py"})) sink.remark("disk/full");
     return;
   }
-  sink.oom(shared_memory_failure("errno-28"));
+  // A file that is copied to /dev/shm is of no worker.
+  const bool copied = m[0].find("' -> ") != std::string_view::npos;
+  sink.oom(shared_memory_failure("errno-28", copied ? Agent::library : Agent::worker));
 }
 
 void nccl(const Match& m, EventSink& sink) {

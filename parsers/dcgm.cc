@@ -2,9 +2,7 @@
 //
 // Amounts are MiB, which only the "# HELP" line states. A MIG instance has its own name, because it is a part of its
 // GPU. DCGM prints absent values as numbers near the maximum of their type.
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "base/ascii.h"
 #include "read/context.h"

@@ -100,9 +100,6 @@ void host(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
-/// A point of the start, before the first step: parameters or optimizer states are being made.
-void milestone(const Match& m, EventSink& sink) { sink.setting("milestone", m[1]); }
-
 void flushes(const Match& m, EventSink& sink) {
   std::size_t at = 0;
   const auto times = read_number(m[1], at);

@@ -33,18 +33,27 @@ std::string_view parse_exception(std::string_view body) {
 /// exit code is one: an exception ended it.
 bool is_echo(std::string_view text) {
   if (text.find("exited unexpectedly with exit code") != text.npos) return false;
-  static constexpr std::array<std::string_view, 18> words{
-      "ChildFailed",   "DistBackend",  "DistNetwork",         "DistStore",     "NCCL",      "ncclRemote",
-      "BrokenPipe",    "EOFError",     "ConnectionReset",     "CalledProcess", "ActorDied", "ActorUnavailable",
-      "WorkerCrashed", "KilledWorker", "exited unexpectedly", "EngineDead",    "Caught ",   "no longer alive"};
+  static constexpr std::array<std::string_view, 24> words{
+      "ChildFailed", "DistBackend",      "DistNetwork",      "DistStore",        "NCCL",
+      "ncclRemote",  "BrokenPipe",       "EOFError",         "ConnectionReset",  "CalledProcess",
+      "ActorDied",   "ActorUnavailable", "WorkerCrashed",    "KilledWorker",     "exited unexpectedly",
+      "EngineDead",  "Caught ",          "no longer alive",  "root cause above", "for root cause",
+      "abruptly",    "6 feet under",     "TerminatedWorker", "ProcessExited"};
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != text.npos; });
 }
 
 }  // namespace
 
+/// The line without its time, its tags and the place in the source, and without the level of a logger.
+std::string_view message_of(std::string_view line) {
+  std::string_view body = skip_location(line.substr(peel_prefix(line).length));
+  for (const std::string_view level : {"ERROR ", "ERROR: ", "CRITICAL ", "FATAL "})
+    if (body.starts_with(level)) return trimmed(body.substr(level.size()));
+  return body;
+}
+
 bool is_final_exception(std::string_view line) {
-  const LinePrefix prefix = peel_prefix(line);
-  const std::string_view body = skip_location(line.substr(prefix.length));
+  const std::string_view body = message_of(line);
   return !parse_exception(body).empty() && !is_echo(body);
 }
 
@@ -58,6 +67,8 @@ bool failed_to_compile(const Match& m) {
   bool compiled = false, run = false;
   m.cursor.backward(max_lines, [&](const Line& line) {
     const std::string_view text = line.text;
+    // The end of an earlier program's traceback is above the file and the code of this one.
+    if (compiled && is_final_exception(text) && !text.starts_with("SyntaxError")) return false;
     if (text.find("Traceback (most recent call last)") != text.npos) run = true;
     const std::size_t file = text.find("  File \"");
     if (file != text.npos) (text.find(", in ", file) == text.npos ? compiled : run) = true;
@@ -75,10 +86,22 @@ double kind_of_exception(std::string_view name) {
   return hash;
 }
 
+/// True if the program printed nothing below: its tail of a log may have the exception without the traceback.
+bool is_last_line(const Match& m) {
+  bool last = true;
+  m.cursor.forward(3, [&](const Line& line) { return last = trimmed(line.text).empty(); });
+  return last && m.cursor.surroundings_below().find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
 void exception(const Match& m, EventSink& sink) {
   if (failed_to_compile(m)) sink.remark("run/not_compiled");
-  if (!is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"})) return;
-  const std::string_view line = m.cursor.line().text, body = skip_location(line.substr(peel_prefix(line).length));
+  const std::string_view line = m.cursor.line().text, body = message_of(line);
+  // A program may log what it caught. A launcher's signal has a reason above it, and a device's error is an end itself.
+  const bool logged = body != skip_location(line.substr(peel_prefix(line).length));
+  const bool traced = is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"});
+  constexpr std::array<std::string_view, 3> echoes{"got signal", "SystemExit", "CUDA error"};
+  const bool echo = std::any_of(echoes.begin(), echoes.end(), [&](auto e) { return body.find(e) != body.npos; });
+  if ((logged || !traced) && (echo || !is_last_line(m))) return;
   sink.remark("end/exception", kind_of_exception(parse_exception(body)));
 }
 

@@ -155,7 +155,7 @@ void memory(const Match& m, EventSink& sink) {
   if (const auto swap = find_after(m.cursor, 1, "Swap:")) sink.claim_through(swap->number);
 }
 
-/// Accepts free's header after a time column: a loop printed the rows, each with a date in place of "Mem:".
+/// Accepts free's header after a time column: a loop printed the rows, each with a date instead of "Mem:".
 bool timed_header(std::string_view line, Layout& layout) {
   const auto cells = split_cells(line);
   const auto total = std::find(cells.begin(), cells.end(), "total");
@@ -169,7 +169,7 @@ bool timed_header(std::string_view line, Layout& layout) {
 
 bool timed_row(std::string_view line, const Layout& layout, EventSink& sink) {
   auto time = read_time(line);
-  if (!time) time = read_yearless_time(line);  // behind ts(1)
+  if (!time) time = read_yearless_time(line);  // after ts(1)
   if (!time) return false;
   const auto cells = split_cells(line.substr(time->length));
   if (cells.size() < layout.columns.size()) return false;

@@ -4,7 +4,6 @@
 // GPUtil takes its numbers from nvidia-smi: MB are MiB, and "MEM" is the share of GPU memory in use, not the bandwidth.
 // In the block, PyTorch's numbers may exceed the GPU's memory on Windows, which lends host memory.
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "base/ascii.h"

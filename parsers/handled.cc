@@ -82,12 +82,37 @@ void comfyui(const Match& m, EventSink& sink) {
 void skips(const Match& m, EventSink& sink) { emit_caught(m, sink, "skipped", "handled/skipped"); }
 void retries(const Match& m, EventSink& sink) { emit_caught(m, sink, "retried", "handled/retried"); }
 
+namespace {
+
+/// fairseq announces that it goes on before it does. A traceback directly below shows that it did not.
+/// `below`: by how many lines the announcement is below the current one.
+bool fails_to_recover(const Cursor& cursor, int below = 0) {
+  constexpr int max_notes = 4;  // "NOTE: overflow detected, setting loss scale to: 64.0"
+  const auto trace = find_after(cursor, below + max_notes, "Traceback (most recent call last)");
+  return trace && trace->number > cursor.line().number + below && !find_after(cursor, below + max_notes, "num_updates");
+}
+
+}  // namespace
+
+void fairseq_recover(const Match& m, EventSink& sink) {
+  constexpr int max_summary_lines = 400;
+  if (!fails_to_recover(m.cursor)) return sink.remark("handled/skipped");
+  for (const std::string_view message : {"Tried to allocate", "OOM: Ran out", "ran out of memory"})
+    if (find_before(m.cursor, max_summary_lines, message)) return;
+  Oom oom;
+  oom.framework = "pytorch";
+  oom.message_format = "fairseq";
+  sink.oom(std::move(oom));
+  if (m.cursor.line().text.find("in forward/backward pass") != std::string_view::npos) sink.remark("for/step");
+}
+
 /// fairseq prints the exception before it decides what to do. The run continued if fairseq announces that below or
 /// directly above. Memory summaries of 40 lines per device may come in between.
 void fairseq_exception(const Match& m, EventSink& sink) {
   static constexpr int max_summary_lines = 400;
-  if (find_after(m.cursor, max_summary_lines, "attempting to recover from OOM") ||
-      find_before(m.cursor, 6, "attempting to recover from OOM") ||
+  const auto below = find_after(m.cursor, max_summary_lines, "attempting to recover from OOM");
+  if (below && fails_to_recover(m.cursor, static_cast<int>(below->number - m.cursor.line().number))) return;
+  if (below || find_before(m.cursor, 6, "attempting to recover from OOM") ||
       find_after(m.cursor, max_summary_lines, "skipping batch") ||
       find_after(m.cursor, max_summary_lines, "retrying batch"))
     sink.remark("handled/skipped");

@@ -44,7 +44,7 @@ std::optional<Bytes> find_large_allocation(const Cursor& cursor) {
 }
 
 /// Go's stack of the goroutine that ran: "net/http.(*conn).serve(0xc0001a2000)", with "/src/server.go:1995 +0x612" on
-/// the next line. The runtime's own functions are no place of the program.
+/// the next line. The runtime's own functions are not a place of the program.
 std::vector<Frame> read_go_stack(const Cursor& cursor) {
   constexpr int max_lines = 80;
   std::vector<Frame> frames;  // innermost first

@@ -31,7 +31,7 @@ namespace {
 
 enum VmstatRole : int { other, available, end_of_names };
 
-/// Names the columns of sysstat's table behind its clock, "12:00:01 AM   UID       PID …", for the reader of tables;
+/// Names the columns of sysstat's table after its clock, "12:00:01 AM   UID       PID …", for the reader of tables;
 /// pidstat -h writes "# Time" there. False if a line is none.
 bool read_sysstat_names(std::string_view line, Layout& layout) {
   const auto cells = split_at_blanks(line);
@@ -197,14 +197,15 @@ bool vmstat_header(std::string_view line, Layout& layout) {
 namespace {
 
 /// The unit is KiB, or MiB with -S M; the table does not print it. A running system caches more than 128 MiB, unless
-/// little of its memory is free or it has swapped. The first row decides for the rows below its header.
+/// little of its memory is free or it has swapped. The first row decides for the rows below its header. Each has
+/// values.
 class VmstatRows final : public Rows {
   static constexpr double half_day = 43200;
 
  public:
   explicit VmstatRows(const Layout& layout) : layout_(layout) {}
 
-  bool read(std::string_view line) override {
+  bool read(std::string_view line, RowsRead) override {
     const auto cells = split_at_blanks(line);
     const std::size_t names = layout_.columns.size();
     const bool timed = layout_.roles.back() != end_of_names && cells.size() == names + 1;
@@ -255,7 +256,7 @@ class VmstatRows final : public Rows {
 
 std::unique_ptr<Rows> vmstat_rows(const Layout& layout) { return std::make_unique<VmstatRows>(layout); }
 
-/// Other tables of pidstat may follow the one of memory, so their headers open a table, too.
+/// Other tables of pidstat may follow the one of memory, so their headers open a table as well.
 bool pidstat_header(std::string_view line, Layout& layout) {
   if (!read_sysstat_names(line, layout) || !rename(layout, "PID", "pid")) return false;
   rename(layout, "RSS", "rss (KiB)");
@@ -284,7 +285,7 @@ bool dstat_header(std::string_view line, Layout& layout) {
   return layout.columns.size() > 4 && rename(layout, "used", "host_mem_used (B)");
 }
 
-/// ps names what the user asks for: "PID   RSS COMMAND". RSS is in KiB. A listing of all columns is no series: it is
+/// ps names what the user asks for: "PID   RSS COMMAND". RSS is in KiB. A listing of all columns is not a series: it is
 /// printed once, to see what runs.
 bool ps_header(std::string_view line, Layout& layout) {
   layout = {};
@@ -328,12 +329,13 @@ std::string_view name_of_program(std::string_view command) {
 }
 
 /// Processes of top, screen by screen. A listing that is printed once shows what runs, not how it grows: the memory of
-/// a process is a series from its second row on. The clock is in the first line of each screen, or before each row.
+/// a process is a series from its second row on. The clock is in the first line of each screen, or before each row. No
+/// header is read as one.
 class ProcessRows final : public Rows {
  public:
   explicit ProcessRows(const Layout& layout) : layout_(layout) {}
 
-  bool read(std::string_view line) override {
+  bool read(std::string_view line, RowsRead) override {
     static constexpr std::string_view screen = "top - ";
     if (line.starts_with(screen)) {
       const auto stamp = read_time(line.substr(screen.size()));

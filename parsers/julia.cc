@@ -35,7 +35,7 @@ void emit(std::string_view size, Metric metric, EventSink& sink) {
   sink.reading(r);
 }
 
-/// Reads the status below a refusal. CUDA.jl prints it in several lines, behind those of its attempts to free memory.
+/// Reads the status below a refusal. CUDA.jl prints it in several lines, after those of its attempts to free memory.
 void read_status(const Cursor& cursor, Oom& oom) {
   constexpr int max_lines = 12;
   std::optional<Bytes> used, pool_size;
@@ -74,9 +74,6 @@ void emit_refusal(const Match& m, EventSink& sink) {
   read_status(m.cursor, oom);
   sink.oom(std::move(oom));
 }
-
-/// The name of the variable differs between versions.
-void limit(const Match& m, EventSink& sink) { sink.setting("limit_variable", m[1]); }
 
 /// What CUDA.jl tries, in turn, is on the lines below, with what each attempt freed: "... running a quick GC
 /// (freed 8.304 GiB)".

@@ -4,6 +4,7 @@
 // "Killed process" line per victim. Only that line contains the victim's numbers. If it was cut off, the other lines
 // report the kill instead. The kernel's "kB" are KiB. The caller in "invoked oom-killer" is not the victim.
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,18 @@ bool on_some_nodes(const Cursor& cursor) {
                      summary->text.find("CONSTRAINT_MEMORY_POLICY") != summary->text.npos);
 }
 
+/// What a line of the OOM killer's block shows: true if a cgroup's limit was reached, false if the whole machine was
+/// full, nullopt if it may be either. The names with "__alloc" and "mem_cgroup" are functions of the call trace.
+std::optional<bool> scope_in(std::string_view line) {
+  static constexpr std::array<std::string_view, 3> of_group{"mem_cgroup_oom", "mem_cgroup_out_of_memory",
+                                                            "Memory cgroup stats for"};
+  static constexpr std::array<std::string_view, 3> of_host{"Mem-Info:", "__alloc_pages_slowpath",
+                                                           "__alloc_pages_may_oom"};
+  const auto contains = [&](std::string_view word) { return line.find(word) != line.npos; };
+  if (std::any_of(of_group.begin(), of_group.end(), contains)) return true;
+  return std::any_of(of_host.begin(), of_host.end(), contains) ? std::optional(false) : std::nullopt;
+}
+
 /// Whether the kill enforced a cgroup's limit, or the whole machine was full. If the message is cut off, the lines
 /// above decide; nullopt without them.
 std::optional<bool> is_group_kill(const Match& m) {
@@ -111,7 +124,12 @@ std::optional<bool> is_group_kill(const Match& m) {
   if (is_near(m.cursor, near, 0, {"CONSTRAINT_MEMCG", "Memory cgroup out of memory", "killed as a result of limit of"}))
     return true;
   if (is_near(m.cursor, near, 0, {"CONSTRAINT_", "Out of memory"})) return false;
-  return is_near(m.cursor, max_block_lines, 0, {"invoked oom-killer"}) ? std::optional(false) : std::nullopt;
+  std::optional<bool> scope;
+  m.cursor.backward(max_block_lines, [&](const Line& line) {
+    scope = scope_in(line.text);
+    return !scope && line.text.find("invoked oom-killer") == line.text.npos;
+  });
+  return scope;
 }
 
 void set_some_nodes(Oom& oom) {
@@ -224,13 +242,19 @@ void killed(const Match& m, EventSink& sink) {
   if (!scope) oom.message_format = "oom-killer-cut", oom.traits.push_back(OomTrait::some_limit);
   if (of_group) oom.limit = find_group_limit(m.cursor);
   if (oom.limit) oom.page_cache = find_page_cache(m.cursor);
-  if (oom.limit && oom.process && files)  // the table counts file pages, too
+  if (oom.limit && oom.process && files)  // the table counts file pages as well
     oom.others = find_other_processes(m.cursor, pid, (*oom.process + *files).count, oom.limit->count);
   emit_victim(sink, of_group ? Agent::cgroup : Agent::kernel, m[1], m[2], std::move(oom));
 }
 
-/// Kernels up to 4.x announce the victim on a separate line.
+/// Kernels up to 4.x announce the victim on a separate line, and then kill it or one of its children.
 void announced(const Match& m, EventSink& sink) {
+  bool killed = false;
+  m.cursor.forward(max_lines_to_victim, [&](const Line& line) {
+    killed = line.text.find("Killed process") != line.text.npos && line.text.find("anon-rss:") != line.text.npos;
+    return !killed && line.text.find("Kill process") == line.text.npos;
+  });
+  if (killed) return;
   const bool of_group = m.has(1) && !m[1].empty();
   Oom oom;
   if (of_group) oom.limit = find_group_limit(m.cursor);
@@ -253,7 +277,7 @@ void summary(const Match& m, EventSink& sink) {
     const std::string_view path = m[0].substr(at + label.size());
     emit_manager(path.substr(0, path.find(',')), sink);
   }
-  // Beside the victim's own line, this one adds nothing.
+  // Next to the victim's own line, this one adds nothing.
   if (!is_near(m.cursor, 0, max_lines_to_victim, {"illed process", "Kill process"}))
     oom.process = victim_in_table(m.cursor, leading_integer(m[3]));
   emit_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
@@ -280,11 +304,11 @@ void reaped(const Match& m, EventSink& sink) { emit_victim(sink, Agent::kernel, 
 /// belongs to that call. A victim more than max_block_seconds later belongs to another call as well.
 void invoked(const Match& m, EventSink& sink) {
   const auto begin = parse_time(m.cursor.line());
-  bool named = false, of_group = false;
+  bool named = false;
+  std::optional<bool> scope;
   std::optional<Bytes> limit;
   m.cursor.forward(max_block_lines, [&](const Line& line) {
-    of_group |= line.text.find("mem_cgroup_oom") != line.text.npos ||  // in the call trace
-                line.text.find("Memory cgroup stats for") != line.text.npos;
+    if (!scope) scope = scope_in(line.text);
     if (const std::size_t at = line.text.find("memory: usage "); at != line.text.npos && !limit)
       limit = parse_limit(std::string_view(line.text).substr(at));
     const auto now = line.text.find("illed process") == line.text.npos ? std::nullopt : parse_time(line);
@@ -294,8 +318,10 @@ void invoked(const Match& m, EventSink& sink) {
     return !named && line.text.find("invoked oom-killer") == line.text.npos;
   });
   if (named) return;
+  const bool of_group = scope.value_or(limit.has_value());
   Oom oom = host_oom(of_group ? Agent::cgroup : Agent::kernel, "oom-killer-invoked");
   if (of_group) oom.limit = limit;
+  if (!scope && !of_group) oom.message_format = "oom-killer-called", oom.traits = {OomTrait::some_limit};
   sink.oom(std::move(oom));
 }
 

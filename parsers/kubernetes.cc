@@ -32,6 +32,38 @@ std::optional<Bytes> find_container_limit(const Cursor& cursor) {
   return out;
 }
 
+/// The message lists all containers of the pod, without blanks here: "ContainermainwasusingX,whichexceeds…". The
+/// largest one counts.
+void add_larger_containers(std::string_view rest, Oom& oom) {
+  static constexpr std::string_view head = "Container", verb = "wasusing";
+  for (std::size_t at = rest.find(head); at != rest.npos; at = rest.find(head, at + 1)) {
+    const std::size_t using_at = rest.find(verb, at), end = rest.find(',', std::min(using_at, rest.size()));
+    if (end == rest.npos) return;
+    const std::string_view name = rest.substr(at + head.size(), using_at - at - head.size());
+    const auto used = parse_quantity(rest.substr(using_at + verb.size(), end - using_at - verb.size()));
+    if (!used || name.empty() || name.size() > 80 || (oom.process && oom.process->count >= used->count)) continue;
+    oom.process = used;
+    oom.process_name = std::string(name);
+  }
+}
+
+/// Finds "limits": {"memory": "24Gi"} near the state, in JSON.
+std::optional<Bytes> find_json_limit(const Cursor& cursor) {
+  constexpr int reach = 30;
+  std::optional<Bytes> out;
+  const auto look = [&](const Line& line) {
+    const std::size_t limits = line.text.find("\"limits\":");
+    if (limits == line.text.npos) return true;
+    const std::string_view text = line.text.substr(limits);
+    out = parse_quantity(between(text.substr(0, text.find('}')), "\"memory\":\"", "\""));
+    if (!out) out = parse_quantity(between(text.substr(0, text.find('}')), "\"memory\": \"", "\""));
+    return false;
+  };
+  if (look(cursor.line())) cursor.backward(reach, look);
+  if (!out) cursor.forward(reach, look);
+  return out;
+}
+
 }  // namespace
 
 /// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
@@ -40,6 +72,7 @@ void reason(const Match& m, EventSink& sink) {
   const bool ended_well = code && trimmed(code->text.substr(code->text.find(':') + 1)) == "0";
   Oom oom = kubernetes_failure(ended_well ? "oomkilled-inside" : "oomkilled");
   oom.limit = find_container_limit(m.cursor);
+  if (!oom.limit) oom.limit = find_json_limit(m.cursor);
   oom.described = !is_of_earlier_container(m.cursor);
   sink.oom(std::move(oom));
 }
@@ -51,6 +84,9 @@ void evicted(const Match& m, EventSink& sink) {
   if (m.has(3)) {
     oom.process_name = std::string(m[2]);
     oom.process = parse_quantity(m[3]);
+    add_larger_containers(m.after(), oom);
+    if (m.has(4))
+      if (const auto asked = parse_quantity(m[4])) sink.setting("pod_request", bytes_text(asked->count));
   }
   sink.oom(std::move(oom));
 }

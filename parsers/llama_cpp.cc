@@ -5,26 +5,8 @@
 // wire down. A refusal is final only if the program does not retry with a smaller buffer.
 #include "read/context.h"
 #include "read/parser.h"
-#include "read/sizes.h"
 
 namespace oomdoctor::parsers::llama_cpp {
-namespace {
-
-std::string with_mebibytes(std::string_view number) { return std::string(number) + "MiB"; }
-
-}  // namespace
-
-/// mxnet, ggml and others print the same words. Only ggml adds size and device.
-void cuda_malloc(const Match& m, EventSink& sink) {
-  Oom oom = device_oom(m.has(1) ? "llama.cpp" : "cuda");
-  if (m.has(1)) {
-    read_request(with_mebibytes(m[1]), oom);
-    Origin where;
-    where.device = static_cast<int>(leading_integer(m[2]));
-    sink.at(where);
-  }
-  if (!is_program_text(m.cursor.line().body())) sink.oom(std::move(oom));
-}
 
 /// llama.cpp creates a context that did not fit a second time, without copies for pipeline parallelism. A failure
 /// message after this line is about the second attempt.

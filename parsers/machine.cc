@@ -34,8 +34,6 @@ void gpu_and_capacity(const Match& m, EventSink& sink) {
   sink.setting("capacity", m[2]);
 }
 
-void torch(const Match& m, EventSink& sink) { sink.setting("torch", m[1]); }
-
 void allocator(const Match& m, EventSink& sink) {
   if (is_hint(m)) return;
   static constexpr std::string_view expandable = "expandable_segments:", split = "max_split_size_mb:",
@@ -53,8 +51,6 @@ void allocator(const Match& m, EventSink& sink) {
       sink.setting("max_split_size", std::to_string(whole_number(n->value)) + " MiB");
   }
 }
-
-void fraction(const Match& m, EventSink& sink) { sink.setting("memory_fraction", m[1]); }
 
 bool is_device_memory(std::string_view line) {
   return line.find("CPU") == line.npos && line.find("system") == line.npos && line.find("RAM") == line.npos &&

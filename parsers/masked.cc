@@ -2,13 +2,14 @@
 //
 // cuBLAS, cuDNN, NCCL and similar libraries allocate outside the framework's pool. On a full GPU they report their own
 // status. NOT_INITIALIZED also follows a failed kernel assertion, which poisons the CUDA context. If an assertion is
-// above, the status is no evidence. The event keeps the status as printed. NCCL reports the refusal itself; its
+// above, the status is not evidence. The event keeps the status as printed. NCCL reports the refusal itself; its
 // multicast buffers (NVLS) are another resource. Xid numbers: https://docs.nvidia.com/deploy/xid-errors.
+#include <fmt/format.h>
+
 #include <array>
 
 #include "read/context.h"
 #include "read/parser.h"
-#include "read/sizes.h"
 
 namespace oomdoctor::parsers::masked {
 namespace {
@@ -103,7 +104,12 @@ void nccl_calloc(const Match& m, EventSink& sink) {
 }
 
 void kernel_shared_memory(const Match& m, EventSink& sink) {
-  sink.remark("kernel/shared_memory", static_cast<double>(leading_integer(m[1])));
+  sink.setting("kernel_memory",
+               m.has(2) ? fmt::format("{} bytes required, {} available", m[1], m[2]) : std::string(m[1]));
+}
+
+void autotuning_shared_memory(const Match& m, EventSink& sink) {
+  if (!is_near(m.cursor, 0, 2, {"Ignoring this choice"})) kernel_shared_memory(m, sink);
 }
 
 /// Splits the Xid numbers into errors of the program, defects of the hardware, and memory taken out of use. Others are

@@ -1,6 +1,5 @@
 // The OpenMMLab family: batches of an evaluation, and saved checkpoints.
-#include <charconv>
-
+#include "read/context.h"
 #include "read/parser.h"
 
 namespace oomdoctor::parsers::mmlab {
@@ -12,15 +11,13 @@ constexpr double mebibyte = static_cast<double>(MiB);
 
 /// Batches of a validation or test pass. mmengine resets the counter here as well.
 void evaluation(const Match& m, EventSink& sink) {
-  double batch = 0, value = 0;
-  std::from_chars(m[1].data(), m[1].data() + m[1].size(), batch);
+  const double batch = to_double(leading_integer(m[1]));
   sink.remark("phase/evaluation");
   if (!m.has(2)) return;
-  std::from_chars(m[2].data(), m[2].data() + m[2].size(), value);
   Reading r;
   r.metric = Metric::max_allocated;
   r.kind = SeriesKind::reset_maximum;
-  r.value = value * mebibyte;
+  r.value = to_double(leading_integer(m[2])) * mebibyte;
   r.quantum = mebibyte;
   r.phase = "evaluation";
   sink.reading(r, batch);

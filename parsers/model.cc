@@ -35,9 +35,6 @@ void lightning(const Match& m, EventSink& sink) {
   sink.setting(m[3] == "Trainable" ? "trainable_parameters" : "parameters", count_text(m[1], m[2]));
 }
 
-void batch_per_device(const Match& m, EventSink& sink) { sink.setting("batch_size", m[1]); }
-void accumulation(const Match& m, EventSink& sink) { sink.setting("accumulation", m[1]); }
-void eval_batch(const Match& m, EventSink& sink) { sink.setting("eval_batch_size", m[1]); }
 void lora(const Match&, EventSink& sink) { sink.setting("lora", "true"); }
 void fsdp(const Match&, EventSink& sink) { sink.setting("fsdp", "true"); }
 void zero_stage(const Match& m, EventSink& sink) { sink.setting("zero_stage", m[1]); }

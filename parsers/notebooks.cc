@@ -2,7 +2,6 @@
 // that the kernel is gone: often host RAM, but nothing proves it.
 #include "read/context.h"
 #include "read/parser.h"
-#include "read/sizes.h"
 
 namespace oomdoctor::parsers::notebooks {
 
@@ -15,6 +14,16 @@ void session_crashed(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   sink.setting("notebook", "Colab");
   Oom oom = host_oom(Agent::signal, "session-crashed");
+  oom.traits = {OomTrait::vanished};
+  sink.oom(std::move(oom));
+}
+
+/// Colab restarts the kernel also when its user wants it. A large allocation next to it, which tcmalloc logs, makes a
+/// lack of RAM likely. Its page lists the newest line first.
+void colab_restart(const Match& m, EventSink& sink) {
+  constexpr int near = 12;  // lines
+  if (!is_near(m.cursor, near, near, {"tcmalloc: large alloc", "tcmalloc:  large alloc"})) return;
+  Oom oom = host_oom(Agent::signal, "kernel-died");
   oom.traits = {OomTrait::vanished};
   sink.oom(std::move(oom));
 }

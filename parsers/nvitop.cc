@@ -6,7 +6,6 @@
 #include "read/context.h"
 #include "read/device_export.h"
 #include "read/line_format.h"
-#include "read/sizes.h"
 
 namespace oomdoctor::parsers::nvitop {
 namespace {

@@ -17,6 +17,15 @@ void quota(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("disk/full");
 }
 
+/// GitHub knows only that the runner is silent. It names a lack of memory among the reasons.
+void runner_gone(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.setting("ci", "GitHub Actions");
+  Oom oom = host_oom(Agent::signal, "runner-lost");
+  oom.traits = {OomTrait::vanished};
+  sink.oom(std::move(oom));
+}
+
 /// Reports only signals that ask a program to stop. Any other signal may come from anywhere, also from the kernel.
 void signal(const Match& m, EventSink& sink) {
   const i64 number = leading_integer(m[1]);

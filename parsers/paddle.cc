@@ -39,39 +39,29 @@ std::optional<double> step_before(std::string_view text) {
   return numbers[0] * numbers[2] + numbers[1];
 }
 
+void emit_maxima(const Match& m, double size, std::string_view unit, std::optional<double> step, EventSink& sink) {
+  for (std::size_t i = 1; i <= 2; ++i) {
+    std::size_t at = 0;
+    const auto value = read_number(m[i], at);
+    if (!value) continue;
+    Reading r;
+    r.metric = i == 1 ? Metric::max_reserved : Metric::max_allocated;
+    r.kind = SeriesKind::running_maximum;
+    r.value = value->value * size;
+    r.quantum = size;
+    r.unit = unit;
+    sink.reading(r, step);
+  }
+}
+
 }  // namespace
 
 void emit_mebibytes(const Match& m, EventSink& sink) {
   const auto step = step_before(m.before());
   if (step && *step < 1e15) sink.step({static_cast<i64>(*step), {}, {}});
-  for (std::size_t i = 1; i <= 2; ++i) {
-    std::size_t at = 0;
-    const auto value = read_number(m[i], at);
-    if (!value) continue;
-    Reading r;
-    r.metric = i == 1 ? Metric::max_reserved : Metric::max_allocated;
-    r.kind = SeriesKind::running_maximum;
-    r.value = value->value * mebibyte;
-    r.quantum = mebibyte;
-    r.unit = "MB";
-    sink.reading(r, step);
-  }
+  emit_maxima(m, mebibyte, "MB", step, sink);
 }
 
-void emit_bytes(const Match& m, EventSink& sink) {
-  const FreeformLine printed = read_freeform(m.text);
-  for (std::size_t i = 1; i <= 2; ++i) {
-    std::size_t at = 0;
-    const auto value = read_number(m[i], at);
-    if (!value) continue;
-    Reading r;
-    r.metric = i == 1 ? Metric::max_reserved : Metric::max_allocated;
-    r.kind = SeriesKind::running_maximum;
-    r.value = value->value;
-    r.quantum = 1;
-    r.unit = "bytes";
-    sink.reading(r, printed.step);
-  }
-}
+void emit_bytes(const Match& m, EventSink& sink) { emit_maxima(m, 1, "bytes", read_freeform(m.text).step, sink); }
 
 }  // namespace oomdoctor::parsers::paddle

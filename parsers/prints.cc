@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <vector>
 
 #include "base/ascii.h"
 #include "model/series.h"
@@ -50,7 +49,7 @@ Metric metric_on(std::string_view line, Metric printed) {
   return printed == Metric::free ? Metric::host_available : Metric::host_used;
 }
 
-/// The unit of lines nearby that begin with the same words: "Memory info of GPU: current: 0.21" beside "Memory info of
+/// The unit of lines nearby that begin with the same words: "Memory info of GPU: current: 0.21" next to "Memory info of
 /// CPU: available: 98.4 GB". nullopt if they print none.
 std::optional<double> find_unit_nearby(const Match& m) {
   constexpr int most_lines = 4;

@@ -24,7 +24,7 @@ bool was_killed_on_purpose(const Cursor& cursor) {
                  {"CANCELLED AT", "TIME LIMIT", "KeyboardInterrupt", "sending signal KILL", "Force Terminated",
                   "preempted", "PREEMPT", "kill -9", "Timeout", "timed out", "imeout expired", "due to signal SIGTERM",
                   "liveness probe, will be restarted", "startup probe, will be restarted", "WORKER TIMEOUT (pid",
-                  "after unresponsive for", "before force killing"});
+                  "after unresponsive for", "before force killing", "hard wallclock time"});
 }
 
 /// True if the text is a progress bar, as far as a program had drawn it.
@@ -76,6 +76,9 @@ void emit(const Match& m, EventSink& sink) { emit_kill(m, false, sink); }
 /// \"Error\",".
 void described(const Match& m, EventSink& sink) {
   constexpr int state_lines = 4;  // the keys of one state
+  const std::string_view own = m.cursor.line().text;
+  const std::size_t reason = own.find("eason\"");
+  if (reason != own.npos && own.find("\"OOMKilled\"", reason) != own.npos) return;  // the reason is reported itself
   const auto look = [&](const Line& line) {
     const std::string_view text = trimmed(line.text);
     const std::size_t at = text.find("eason");
@@ -85,6 +88,8 @@ void described(const Match& m, EventSink& sink) {
   };
   m.cursor.backward(state_lines, look);
   m.cursor.forward(state_lines, look);
+  const std::string_view key = trimmed(m.cursor.line().text);
+  if (key.starts_with("exitCode:") || key.starts_with("Exit Code:")) sink.setting("pod", "exited");
   emit_kill(m, !is_of_earlier_container(m.cursor), sink);
 }
 
@@ -102,7 +107,7 @@ void bare(const Match& m, EventSink& sink) {
   if (body == "Killed" || body == "Killed: 9" || is_bar(m.before())) emit(m, sink);
 }
 
-/// accepts: the line is the notice alone, ends with it behind a progress bar, or has the form
+/// accepts: the line is the notice alone, ends with it after a progress bar, or has the form
 /// "train.sh: WORD 7: 12345 NOTICE      command".
 bool is_translated_notice(std::string_view line) {
   static constexpr std::array<std::string_view, 20> notices{
@@ -127,6 +132,7 @@ bool is_translated_notice(std::string_view line) {
 /// consequence.
 void table_row(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
+  sink.remark("job/process", static_cast<double>(leading_integer(m[2])));
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});
   else
@@ -146,11 +152,18 @@ void table_row(const Match& m, EventSink& sink) {
 
 void elastic(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
+  sink.remark("job/process", static_cast<double>(leading_integer(m[2])));
   if (code == -9) return emit(m, sink);
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});
   else
     sink.exit({static_cast<int>(code), std::nullopt});
+}
+
+/// A kill is read by the code's own message.
+void restarts(const Match& m, EventSink& sink) {
+  const int code = static_cast<int>(leading_integer(m[1]));
+  if (code > 0 && code < signal_base) sink.exit({code, std::nullopt});
 }
 
 /// "exit code 137", "exit code -9": a signal's number, negative or above 128. A sentence
@@ -161,6 +174,8 @@ void exit_code(const Match& m, EventSink& sink) {
   const std::string_view after = m.after().substr(0, 24);
   for (const auto word : explains)
     if (after.starts_with(word)) return;
+  // Flyte copies Kubernetes' reason for the end of a container: "(137). Reason [Error]. Message: ".
+  if (m.after().starts_with("). Reason [Error]")) sink.setting("end_reason", "Error");
   const int code = m.has(1) ? static_cast<int>(leading_integer(m[1])) : signal_base + SIGKILL;
   emit_signal(m, code < 0 ? -code : code - signal_base, sink);
 }
@@ -272,6 +287,25 @@ void pbs_status(const Match& m, EventSink& sink) {
   if (is_virtual) oom.traits = {OomTrait::virtual_limit};
   oom.process = full.used;
   if (full.is_over()) oom.limit = full.requested;
+  sink.oom(std::move(oom));
+}
+
+/// The program ended without a word while it loaded a model: on Windows often because the system could commit no more
+/// memory.
+void windows_pause(const Match& m, EventSink& sink) {
+  constexpr int lines_to_command = 3, lines_to_load = 12;
+  static constexpr std::array<std::string_view, 7> loads{"Requested to load ", "model load device", "model_type ",
+                                                         "loaded completely",  "loaded partially",  "Loading model",
+                                                         "Loading checkpoint"};
+  static constexpr std::array<std::string_view, 10> words{"Traceback",       "Error",     "error", "xception",
+                                                          "Interrupt",       "failed",    "100%",  "Stopped",
+                                                          "Prompt executed", "Total time"};
+  if (!find_before(m.cursor, lines_to_command, ">pause") || !is_near(m.cursor, lines_to_load, 0, loads) ||
+      is_near(m.cursor, lines_to_load, 0, words))
+    return;
+  sink.setting("system", "Windows");
+  Oom oom = host_oom(Agent::signal, "windows-pause");
+  oom.traits = {OomTrait::vanished};
   sink.oom(std::move(oom));
 }
 

@@ -11,7 +11,7 @@
 namespace oomdoctor::parsers::progress {
 
 bool is_progress(const FreeformLine& printed) {
-  return printed.calls ||
+  return printed.calls || printed.items ||
          (printed.leads && !printed.evaluation && !printed.other_work && (printed.step || printed.epoch));
 }
 

@@ -2,7 +2,7 @@
 //
 // "Used Memory" is the sum of the tensors that the report found. The line below it is the allocator's own count. Only
 // that count is a measurement, so only that line is read. The letters K, M, G and T are powers of 2^10. The line
-// profiler of pytorch_memlab prints one row per source line, not per point in time, so its rows are no series.
+// profiler of pytorch_memlab prints one row per source line, not per point in time, so its rows are not a series.
 #include "read/context.h"
 #include "read/line_format.h"
 #include "read/parser.h"

@@ -4,8 +4,6 @@
 // host can address, and GTT is host memory. JSON contains all GPUs on one line, or one key per line. The key of the GPU
 // precedes its values.
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "base/ascii.h"
 #include "read/context.h"

@@ -18,6 +18,16 @@ void arena(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// With the most requests that the engine may run at once. PyTorch's own report may be above it.
+void vllm_warm_up(const Match& m, EventSink& sink) {
+  constexpr int lines_to_report = 200;
+  sink.setting("concurrent", m[1]);
+  if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, lines_to_report, 0, {"Tried to allocate"})) return;
+  Oom oom = device_oom("vllm", Agent::cuda_allocator);
+  oom.traits = {OomTrait::warms_up};
+  sink.oom(std::move(oom));
+}
+
 void ascend(const Match& m, EventSink& sink) {
   Oom oom = device_oom("mindspore");
   read_request(m[1], oom);

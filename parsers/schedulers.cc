@@ -5,11 +5,14 @@
 // A limit on virtual memory counts address space, most of which is never used, so it has a separate format name. A job
 // that exceeded its time limit is not a memory failure.
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
 #include "read/sizes.h"
+#include "read/table_cells.h"
 
 namespace oomdoctor::parsers::schedulers {
 namespace {
@@ -17,11 +20,13 @@ namespace {
 Oom scheduler_failure(std::string_view format) { return host_oom(Agent::scheduler, format); }
 
 /// The format of a limit on address space has the suffix "-virtual".
-void emit_usage(EventSink& sink, std::string format, bool is_virtual, std::string_view used, std::string_view limit) {
+void emit_usage(EventSink& sink, std::string format, bool is_virtual, std::string_view used, std::string_view limit,
+                std::string_view advice = "") {
   Oom oom = scheduler_failure(is_virtual ? format + "-virtual" : format);
   if (is_virtual) oom.traits = {OomTrait::virtual_limit};
   if (!used.empty()) oom.process = read_size(used);
   if (!limit.empty()) oom.limit = read_size(limit);
+  oom.printed_advice = advice;
   sink.oom(std::move(oom));
 }
 
@@ -74,7 +79,12 @@ void grid_engine(const Match& m, EventSink& sink) {
   emit_usage(sink, "grid-engine", m[1].ends_with("vmem"), m[2], m[3]);
 }
 
-void yarn(const Match& m, EventSink& sink) { emit_usage(sink, "yarn", m[3] == "virtual", m[1], m[2]); }
+/// Spark prints the name of its setting, which was another before 2.3.
+void yarn(const Match& m, EventSink& sink) {
+  static constexpr std::string_view old_name = "spark.yarn.executor.memoryOverhead";
+  const bool old = m.cursor.line().text.find(old_name) != std::string_view::npos;
+  emit_usage(sink, "yarn", m[3] == "virtual", m[1], m[2], old ? old_name : "");
+}
 
 /// The node's monitor prints this every three seconds for each container. The first process's id distinguishes the
 /// containers.
@@ -92,6 +102,33 @@ void yarn_monitor(const Match& m, EventSink& sink) {
   r.unit = "GB";
   r.label = "container";
   sink.reading(r);
+}
+
+/// An update of the usage of a job, up to two lines after its event: "006 (9041.002.000) 11/07 23:48:16 Image size …".
+/// HTCondor keeps the largest size that it saw.
+void condor_usage(const Match& m, EventSink& sink) {
+  constexpr int event_lines = 3;
+  std::string name;
+  std::optional<double> time;
+  m.cursor.backward(event_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    const std::string_view job = between(text, "006 (", ")");
+    if (job.empty() || text.find(" Image size of job") == text.npos) return true;
+    const std::size_t point = job.find('.'), at = text.find(") ") + 2;
+    name = "job " + std::to_string(leading_integer(job)) + "." +
+           std::to_string(point == job.npos ? 0 : leading_integer(job.substr(point + 1)));
+    time = read_cell_time(text.substr(at, text.find(" Image size") - at));
+    return false;
+  });
+  if (name.empty()) return;
+  Reading r;
+  r.metric = Metric::host_rss;
+  r.kind = SeriesKind::running_maximum;
+  r.value = static_cast<double>(leading_integer(m[1])) * static_cast<double>(KiB);
+  r.quantum = static_cast<double>(KiB);
+  r.unit = "KB";
+  r.label = name;
+  sink.reading(r, {}, time);
 }
 
 /// The job's log prints its memory in an event before: "8128  -  MemoryUsage of job (MB)". A hold has many reasons.

@@ -5,6 +5,7 @@
 #include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::serving {
 namespace {
@@ -44,6 +45,16 @@ void no_blocks(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// An engine that takes its memory back after its sleep says so on the lines around it.
+void memory_saver(const Match& m, EventSink& sink) {
+  constexpr int lines_around = 6;
+  Oom oom = device_oom("sglang");
+  oom.message_format = "memory-saver";
+  const bool wakes = is_near(m.cursor, lines_around, lines_around, {"resume_memory_occupation", "wake_up", "onload_"});
+  sink.oom(std::move(oom));
+  sink.remark(wakes ? "for/woken" : "for/wake_up");
+}
+
 /// Of the GPUs of a group, one has less free memory than that of the rank that prints the message. It does not say
 /// which one. SGLang counts GiB, its version for JAX KiB. If the check is disabled, the message is only a warning.
 void unbalanced(const Match& m, EventSink& sink) {
@@ -53,7 +64,7 @@ void unbalanced(const Match& m, EventSink& sink) {
   const std::string_view unit = m[2].starts_with("min_available_device") ? "KiB" : "GiB";
   if (m.has(3)) oom.free = read_bytes(m[3], unit);
   if (m.has(4))
-    if (const auto here = read_bytes(m[4], unit)) sink.setting("free_here", bytes_text(here->count));
+    if (const auto here = read_bytes(m[4], unit)) sink.setting("free_here", decimal_bytes_text(here->count));
   if (m.has(3) || !oom.caught) sink.oom(std::move(oom));
 }
 
@@ -64,9 +75,15 @@ void engine_limit(const Match& m, EventSink& sink) {
   sink.setting("engine_limit", std::string(m[3]) + " GiB");
 }
 
+/// Less than nothing is left for the cache: vLLM raises an exception next, which a log that is cut does not contain.
 void profile(const Match& m, EventSink& sink) {
   sink.setting("weights_memory", std::string(m[1]) + " GiB");
   sink.setting("activation_peak", std::string(m[2]) + " GiB");
+  if (m.text.find("reserved for KV Cache is -") != m.text.npos) sink.remark("pool/no_memory");
+}
+
+void negative_cache(const Match& m, EventSink& sink) {
+  if (!is_program_text(m.cursor.line().body())) sink.remark("pool/no_memory");
 }
 
 /// The same numbers in the other order.
@@ -92,7 +109,7 @@ void executor(const Match& m, EventSink& sink) {
       const auto before = parse_gib(model->substr(0, model->find(" / ")));
       const auto behind = parse_gib(model->substr(model->find(" / ") + 3));
       if (before && behind && before->count > behind->count)
-        sink.setting("weights_memory", bytes_text(before->count - behind->count));
+        sink.setting("weights_memory", decimal_bytes_text(before->count - behind->count));
       if (before && oom.free && before->count > oom.free->count) oom.process = *before - *oom.free;
       sink.claim_through(line.number);
       return false;

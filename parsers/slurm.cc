@@ -5,6 +5,7 @@
 // 17.11 it polled the job and compared its usage with the limit in KiB. A cancelled job, also one that exceeded its
 // time limit, is not a memory failure.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/ascii.h"
@@ -44,6 +45,10 @@ std::string_view find_cell(const Line& header, std::string_view rules, std::stri
   const std::size_t begin = blank == rules.npos ? 0 : blank + 1;
   return trimmed(row.substr(begin, rules.find(' ', last) - begin));
 }
+
+/// What Slurm prints when it ends a step of which a task has failed.
+constexpr std::array<std::string_view, 4> answers_to_failed_task{"Terminating job step", "Terminating Job",
+                                                                 "Terminating StepId", "DUE TO TASK FAILURE"};
 
 /// The job of a step: "41802.0", "41802.batch" → "41802".
 std::string_view job_of(std::string_view step) { return step.substr(0, step.find('.')); }
@@ -103,10 +108,15 @@ void exceeded(const Match& m, EventSink& sink) {
   sink.oom(slurm_failure("slurm-limit"));
 }
 
-/// srun prints this for a task that got SIGKILL. After a cancellation it is no evidence of a memory failure.
+/// srun prints this for a task that got SIGKILL. It is not evidence of a memory failure if a cancellation killed the
+/// task. If Slurm ended the step because a task had failed, the kill is the reason of the cancellation below it.
 void task_killed(const Match& m, EventSink& sink) {
   sink.exit({std::nullopt, 9});
-  if (is_near(m.cursor, 20, 10, {"CANCELLED AT", "TIME LIMIT", "forcing job termination", "Force Terminated"})) return;
+  constexpr int back = 20, ahead = 10;  // lines
+  static constexpr std::array<std::string_view, 4> ends{"CANCELLED AT", "TIME LIMIT", "forcing job termination",
+                                                        "Force Terminated"};
+  if (is_near(m.cursor, back, 0, ends) || is_near(m.cursor, 0, ahead, {"TIME LIMIT"})) return;
+  if (is_near(m.cursor, 0, ahead, ends) && !is_near(m.cursor, 0, ahead, answers_to_failed_task)) return;
   Oom oom = slurm_failure("sigkill");
   oom.traits = {OomTrait::sigkill};
   oom.agent = Agent::signal;
@@ -149,8 +159,8 @@ void cancelled(const Match& m, EventSink& sink) {
   if (m[1].find("TIME LIMIT") != std::string_view::npos) return sink.remark("run/time_limit");
   if (is_near(m.cursor, 6, 0, {"memory limit", "oom-kill", "oom_kill"}))
     return;  // the cancellation is Slurm's reaction to the memory failure
-  if (is_near(m.cursor, 6, 0, {"Terminating job step", "Terminating Job"}))
-    return;  // Slurm ends a step of which a task has failed
+  if (is_near(m.cursor, 6, 0, answers_to_failed_task)) return;
+  if (m[1].find("NODE FAILURE") != std::string_view::npos) return sink.remark("end/agent_lost");
   sink.remark("run/cancelled");
 }
 

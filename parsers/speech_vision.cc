@@ -23,4 +23,9 @@ void returnn(const Match& m, EventSink& sink) {
   sink.reading(r);
 }
 
+/// ESPnet prints one line for some hundred steps of the epoch, at the last of them.
+void espnet_batches(const Match& m, EventSink& sink) {
+  sink.step({leading_integer(m[3]), {}, static_cast<double>(leading_integer(m[1]))});
+}
+
 }  // namespace oomdoctor::parsers::speech_vision

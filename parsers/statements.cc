@@ -27,10 +27,12 @@ OomKind guess_kind(const Cursor& cursor) {
 /// True for the reason that Kubernetes gives for the end of a container, whatever prints it.
 bool names_reason(std::string_view line) { return line.find("OOMKilled") != line.npos; }
 
-/// True if the program or its job used more than it may: no request was refused.
-bool is_over_limit(const Statement& statement) {
-  return !statement.killed && !statement.asked && statement.used && statement.limit &&
-         statement.used->count >= statement.limit->count;
+/// True if the program or its job used more than it may: no request was refused. "Memory limit exceeded (8Gi)" prints
+/// the limit only.
+bool is_over_limit(const Statement& statement, std::string_view line) {
+  if (statement.killed || statement.asked || !statement.limit) return false;
+  if (statement.used) return statement.used->count >= statement.limit->count;
+  return !statement.free && lower(line).find("limit exceeded") != std::string::npos;
 }
 
 /// True if a program compared its need with a limit of its own, without a request to the system.
@@ -42,7 +44,7 @@ bool is_above_own_limit(const Statement& statement) {
 Agent guess_agent(const Statement& statement, OomKind kind, std::string_view line) {
   if (kind == OomKind::pool) return Agent::serving;
   if (kind == OomKind::device) return Agent::driver;
-  if (is_over_limit(statement)) return Agent::scheduler;
+  if (is_over_limit(statement, line)) return Agent::scheduler;
   if (!statement.killed) return Agent::cpu_allocator;
   if (line.find("cgroup") != line.npos || line.find("container") != line.npos) return Agent::cgroup;
   if (line.find("pod") != line.npos || line.find("Evicted") != line.npos || names_reason(line))
@@ -57,6 +59,25 @@ bool is_code_of_gpu_call(std::string_view line) {
   for (const std::string_view prefix : {"PI", "UR_RESULT", "ZE_RESULT"})
     if (line.find(std::string(prefix).append(code)) != line.npos) return true;
   return false;
+}
+
+/// What the class "OutOfMemoryError" means on its own. Python prints PyTorch's, whose memory is the GPU's: Python's own
+/// class is MemoryError. Classes of Java, Julia and Ray have the same name, and mean the host's.
+enum class NamedClass { none, of_pytorch, of_somebody };
+NamedClass find_class(const Cursor& cursor) {
+  constexpr int back = 25, ahead = 12;
+  static constexpr std::string_view name = "OutOfMemoryError";
+  static constexpr std::array<std::string_view, 7> others{"java", "Java", "\tat ", "ray.", "(raylet)", "park", "JVM"};
+  static constexpr std::array<std::string_view, 5> python{"Traceback (most recent call last)", ".py\", line ",
+                                                          "Cell In[", "ipykernel", "<ipython-input"};
+  const std::string_view line = cursor.line().text;
+  const std::size_t at = line.find(name);
+  if (at == line.npos) return NamedClass::none;
+  const std::string_view before = line.substr(0, at), after = line.substr(at + name.size());
+  if (before.ends_with("torch.") || before.ends_with("torch.cuda.")) return NamedClass::of_pytorch;
+  const bool part = !before.empty() && (is_word_char(before.back()) || before.back() == '.');
+  if (part || after.starts_with('(') || is_near(cursor, back, ahead, others)) return NamedClass::none;
+  return is_near(cursor, ahead, ahead, python) ? NamedClass::of_pytorch : NamedClass::of_somebody;
 }
 
 /// True for a refused mlock. It keeps pages from being swapped, and programs warn and go on without it.
@@ -89,21 +110,36 @@ void emit(const Match& m, EventSink& sink) {
   // Processes write over each other: "java.lang.OutOfMemoryErrorError occurred during initialization of VM".
   if (line.find("java.lang.OutOfMemoryErrorE") != line.npos && is_near(m.cursor, 3, 6, {"native thread"})) return;
   const bool of_gpu_call = is_code_of_gpu_call(line);
-  const OomKind kind = of_gpu_call ? OomKind::device : statement.kind.value_or(guess_kind(m.cursor));
+  const NamedClass named = statement.kind.value_or(OomKind::host) == OomKind::host && !statement.killed
+                               ? find_class(m.cursor)
+                               : NamedClass::none;
+  const OomKind kind =
+      of_gpu_call || named != NamedClass::none ? OomKind::device : statement.kind.value_or(guess_kind(m.cursor));
   Oom oom;
   oom.kind = kind;
   oom.agent = guess_agent(statement, kind, line);
   oom.message_format = "general";
   if (statement.killed && names_reason(line)) oom.message_format = "oomkilled";
   if (statement.killed && oom.agent == Agent::daemon) oom.message_format = "general-killed";
-  if (kind == OomKind::host && is_over_limit(statement)) oom.message_format = "general-limit";
+  if (kind == OomKind::host && is_over_limit(statement, line)) oom.message_format = "general-limit";
   oom.traits = {OomTrait::prose};
+  if (kind == OomKind::host && statement.guessed && !names_reason(line)) {
+    oom.agent = Agent::signal;
+    oom.message_format = "ended-perhaps";
+    oom.traits = {OomTrait::prose, OomTrait::suspected, statement.killed ? OomTrait::sigkill : OomTrait::vanished};
+  }
   if (kind == OomKind::host && is_above_own_limit(statement)) {
     oom.message_format = "program-limit";
     oom.traits.push_back(OomTrait::heap);
   }
   if (of_gpu_call) {
     oom.message_format = "driver-host-code";
+    oom.traits.push_back(OomTrait::either_memory);
+  }
+  if (named == NamedClass::of_pytorch)
+    oom.agent = Agent::cuda_allocator, oom.framework = "pytorch", oom.message_format = "torch-class";
+  if (named == NamedClass::of_somebody && guess_kind(m.cursor) == OomKind::host) {
+    oom.message_format = "class-either";
     oom.traits.push_back(OomTrait::either_memory);
   }
   oom.request = statement.asked;

@@ -141,8 +141,9 @@ void list(const Match& m, EventSink& sink) {
   std::string largest = group_text(groups[0]);
   if (groups.size() > 1) largest += "; " + group_text(groups[1]);
   sink.setting("live_tensors", largest);
-  sink.setting("live_tensors_sum", bytes_text(sum));
-  if (static_cast<double>(scores) >= most * static_cast<double>(sum)) sink.setting("live_scores", bytes_text(scores));
+  sink.setting("live_tensors_sum", decimal_bytes_text(sum));
+  if (static_cast<double>(scores) >= most * static_cast<double>(sum))
+    sink.setting("live_scores", decimal_bytes_text(scores));
 }
 
 }  // namespace oomdoctor::parsers::tensor_lists

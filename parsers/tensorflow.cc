@@ -8,11 +8,16 @@
 // "The caller indicates that this is not a failure" is true: TensorFlow only tried a faster algorithm. A refusal of the
 // driver is a step of the pool's growth: the pool retries with nine tenths of the size. The refusal is final only if
 // nothing follows it.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/bytes.h"
 #include "read/context.h"
 #include "read/freeform.h"
 #include "read/line_format.h"
@@ -95,6 +100,41 @@ class FreeChunks {
   std::optional<Bytes> single_;
 };
 
+/// The summary of the pool's chunks in use, by their size: "356 Chunks of size 16777216 totalling 5.56GiB".
+class UsedChunks {
+ public:
+  void read(const Line& line) {
+    static constexpr std::string_view label = " Chunks of size ";
+    const std::string_view text = line.text;
+    const std::size_t at = text.find(label);
+    if (at == text.npos || at == 0) return;
+    const std::size_t blank = text.rfind(' ', at - 1);
+    const i64 count = leading_integer(text.substr(blank == text.npos ? 0 : blank + 1));
+    const i64 size = leading_integer(text.substr(at + label.size()));
+    if (count <= 0 || size <= 0 || count > max_sum / size) return;
+    sum_ = std::min(max_sum, sum_ + count * size);
+    if (!largest_ || count * size > count_ * size_) count_ = count, size_ = size, largest_ = line;
+  }
+
+  /// The largest group, if it has a good part of all that is in use. Many chunks of the request's size are tensors of
+  /// the same shape.
+  void report(const Line& message, const std::optional<Bytes>& request, EventSink& sink) const {
+    constexpr i64 least_part = 5, many = 32, slack = 50;
+    if (!largest_ || count_ * size_ < sum_ / least_part) return;
+    const bool alike = request && std::abs(size_ - request->count) <= request->slack + size_ / slack;
+    sink.cite(*largest_);
+    sink.setting("used_chunks",
+                 fmt::format("{} of {}, together {}", count_, bytes_text(size_), bytes_text(count_ * size_)));
+    if (alike && count_ >= many) sink.setting("chunks_like_request", std::to_string(count_ * size_));
+    sink.cite(message);
+  }
+
+ private:
+  static constexpr i64 max_sum = std::numeric_limits<i64>::max() / 4;
+  i64 count_ = 0, size_ = 0, sum_ = 0;
+  std::optional<Line> largest_;
+};
+
 /// Bytes per element; 0 for types of varying size.
 i64 element_size(std::string_view type) {
   struct Width {
@@ -136,6 +176,23 @@ std::optional<Bytes> tensor_size(std::string_view shape, std::string_view type) 
   return Bytes{size, 0};
 }
 
+/// The dimensions of "32,64,250,250".
+std::vector<i64> parse_shape(std::string_view shape) {
+  std::vector<i64> dimensions;
+  while (!shape.empty()) {
+    dimensions.push_back(leading_integer(shape));
+    shape.remove_prefix(std::min(shape.find(',') + 1, shape.size()));
+    if (shape.find(',') == shape.npos) break;
+  }
+  if (!shape.empty()) dimensions.push_back(leading_integer(shape));
+  return dimensions;
+}
+
+/// The first dimension of a tensor of images or volumes is their number.
+void set_images(const std::vector<i64>& shape, EventSink& sink) {
+  if (shape.size() == 4 || shape.size() == 5) sink.setting("images", std::to_string(shape[0]));
+}
+
 /// Before 1.4 the shape has no allocator. It follows the dump of the allocator that refused, and the head of the dump
 /// names it. If no dump is nearby above, the next one may belong to the failure.
 void emit_shape(const Match& m, EventSink& sink, Oom oom) {
@@ -151,6 +208,7 @@ void emit_shape(const Match& m, EventSink& sink, Oom oom) {
     return !oom.limit;
   });
   sink.at(where);
+  set_images(parse_shape(m[1]), sink);
   sink.oom(std::move(oom));
 }
 
@@ -186,13 +244,24 @@ i64 refused_bytes(std::string_view text) {
   return 0;
 }
 
+/// A step as Keras, an estimator or a progress bar prints it.
+bool prints_loss(std::string_view text) {
+  static constexpr std::array<std::string_view, 3> losses{"loss: ", "loss = ", "loss="};
+  return std::any_of(losses.begin(), losses.end(), [&](auto loss) { return text.find(loss) != text.npos; });
+}
+
 /// The event after a run of refusals: nothing, a failure of the pool, a message that the pool recovered or frees what
-/// it does not use, or further work.
-enum class Next { nothing, failure, recovered, collected, work };
+/// it does not use, further work, or steps among it.
+enum class Next { nothing, failure, recovered, collected, work, steps };
 Next find_next(const Cursor& cursor) {
+  constexpr int max_lines = 64;  // of refusals and warnings: the pool prints some for each operation that it tries
   Next next = Next::nothing;
-  cursor.forward(64, [&](const Line& line) {
+  cursor.forward(max_lines, [&](const Line& line) {
     const std::string_view text = line.text;
+    if (next == Next::work) {
+      if (prints_loss(text)) next = Next::steps;
+      return next == Next::work;
+    }
     if (is_refusal(text) || trimmed(text).empty()) return true;
     const bool failure =
         (text.find("ran out of memory trying to allocate") != text.npos && text.find("freed_by_count") == text.npos) ||
@@ -202,12 +271,13 @@ Next find_next(const Cursor& cursor) {
                       text.find("Killed") != text.npos;
     const bool collected = text.find("Garbage collection: deallocate") != text.npos;
     const bool recovered = text.find("this is not a failure") != text.npos;
-    next = failure     ? Next::failure
-           : collected ? Next::collected
-           : recovered ? Next::recovered
-           : ends      ? Next::nothing
-                       : Next::work;
-    return false;
+    next = failure             ? Next::failure
+           : collected         ? Next::collected
+           : recovered         ? Next::recovered
+           : ends              ? Next::nothing
+           : prints_loss(text) ? Next::steps
+                               : Next::work;
+    return next == Next::work;
   });
   return next;
 }
@@ -223,22 +293,11 @@ void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
   const Next next = find_next(m.cursor);
   if (next == Next::collected) sink.remark("tensorflow/collected");
   if (next == Next::failure || next == Next::recovered || next == Next::collected) return;
-  // Growth is refused at info level. A refusal at level "E" or without a level is a real failure.
-  oom.caught = next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos;
+  // Growth of the pool is refused at level "I", before 2.5 also at "E": then only steps that follow show that the
+  // program could do without.
+  oom.caught = next == Next::steps || (next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos);
   if (bytes > 0) oom.request = Bytes{bytes, 0};
   sink.oom(std::move(oom));
-}
-
-/// The dimensions of "32,64,250,250".
-std::vector<i64> parse_shape(std::string_view shape) {
-  std::vector<i64> dimensions;
-  while (!shape.empty()) {
-    dimensions.push_back(leading_integer(shape));
-    shape.remove_prefix(std::min(shape.find(',') + 1, shape.size()));
-    if (shape.find(',') == shape.npos) break;
-  }
-  if (!shape.empty()) dimensions.push_back(leading_integer(shape));
-  return dimensions;
 }
 
 /// The bytes of the arrays in the dump above that hold whole images, and the most images in one of them. Their size is
@@ -288,6 +347,7 @@ void allocator(const Match& m, EventSink& sink) {
   i64 last = 0;
   std::optional<Line> in_use;
   FreeChunks free;
+  UsedChunks used_chunks;
   bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
   // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
   m.cursor.forward(max_dump_lines, [&](const Line& line) {
@@ -302,6 +362,7 @@ void allocator(const Match& m, EventSink& sink) {
     if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
     if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number, in_use = line;
     free.read(text);
+    used_chunks.read(line);
     for (const std::string_view label : pool_labels)
       if (const std::size_t pool = text.find(label); pool != text.npos)
         oom.reserved = Bytes{leading_integer(text.substr(pool + label.size())), 0};
@@ -312,9 +373,33 @@ void allocator(const Match& m, EventSink& sink) {
     oom.unallocated = *oom.reserved - *oom.allocated;
   oom.largest_free = free.largest(oom.unallocated);
   if (last > 0) sink.claim_through(last);
+  if (oom.kind == OomKind::device) used_chunks.report(m.cursor.line(), oom.request, sink);
   if (in_use) sink.cite(*in_use);
   sink.at(where);
   sink.oom(std::move(oom));
+}
+
+/// The operation whose tensor was refused: "[Op:Conv2D]" after the message, or the node of the graph below it,
+/// "[[{{node block_1/FusedBatchNorm}}]]", "[[node model_1/conv_2/convolution (defined at …".
+std::string find_operation(const Cursor& cursor) {
+  constexpr int max_distance = 3;
+  constexpr std::size_t max_name = 120;
+  static constexpr std::string_view eager = "[Op:", nodes[] = {"[[{{node ", "[[node ", "[[Node: "};
+  const std::string_view own = cursor.line().text;
+  if (const std::size_t at = own.find(eager); at != own.npos) {
+    const std::string_view name = own.substr(at + eager.size());
+    return std::string(name.substr(0, std::min(name.find(']'), max_name)));
+  }
+  const auto below = find_after(cursor, max_distance, "[[");
+  if (!below) return "";
+  const std::string_view text = below->text;
+  for (const std::string_view label : nodes)
+    if (const std::size_t at = text.find(label); at != text.npos) {
+      const std::string_view name = text.substr(at + label.size());
+      const std::size_t end = name.find_first_of(" }]=");
+      return end == name.npos || end > max_name ? "" : std::string(name.substr(0, end));
+    }
+  return "";
 }
 
 void tensor(const Match& m, EventSink& sink) {
@@ -330,10 +415,11 @@ void tensor(const Match& m, EventSink& sink) {
     where.device = static_cast<int>(leading_integer(m[3].substr(gpu + 11)));
   oom.request = tensor_size(m[1], m[2]);
   sink.at(where);
+  if (const std::string operation = find_operation(m.cursor); !operation.empty())
+    sink.setting("refused_tensor", fmt::format("[{}] of {}", m[1], operation));
   if (m[2] == "double") sink.setting("double_tensor", "[" + std::string(m[1]) + "]");
-  // The first dimension of a tensor of images or volumes is their number.
   const auto shape = parse_shape(m[1]);
-  if (shape.size() == 4 || shape.size() == 5) sink.setting("images", std::to_string(shape[0]));
+  set_images(shape, sink);
   if (shape.size() == 4 && oom.request)
     if (const DataArrays data = find_data_arrays(m.cursor, shape, oom.request->count); data.bytes > 0) {
       sink.cite(*data.line);

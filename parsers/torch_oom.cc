@@ -8,7 +8,6 @@
 // - "a total capacity of": 2.2 and later, with private pools since 2.4 and PYTORCH_ALLOC_CONF since 2.9.
 // All sizes are binary, also the "MB" of old builds.
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
 #include "read/context.h"
@@ -45,12 +44,6 @@ Agent find_agent(std::string_view word) {
   return Agent::cuda_allocator;
 }
 
-i64 parse_integer(std::string_view text) {
-  i64 value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 /// PyTorch prints each size with its unit. Without one, the message is cut off within the number.
 std::optional<Bytes> read_whole_size(std::string_view text) {
   std::size_t length = 0;
@@ -69,7 +62,7 @@ void read_processes(std::string_view text, Oom& oom) {
   static constexpr std::string_view word = "Process";
   for (std::size_t at = text.find(word); at != text.npos && oom.others.size() < 256; at = text.find(word, at + 1)) {
     std::size_t i = at + word.size();
-    const i64 pid = parse_integer(text.substr(i));
+    const i64 pid = leading_integer(text.substr(i));
     while (i < text.size() && is_digit(text[i])) ++i;
     if (text.substr(i, 3) != "has") continue;
     const auto used = read_whole_size(text.substr(i + 3));
@@ -90,6 +83,9 @@ bool fills_device(const OtherProcess& process, const Oom& oom) {
 bool can_be_self(const OtherProcess& process, const Oom& oom) {
   const bool alone = oom.others.size() == 1 && fills_device(process, oom);
   if (!oom.allocated) return alone;  // the message is cut off
+  // If one process fills the GPU, another could hold no more than the rest. An engine that sleeps in this process
+  // counts more than the driver does.
+  if (alone && oom.allocated->count > oom.capacity->count / 100 * 6) return true;
   const i64 rest = process.used.count - oom.allocated->count - oom.unallocated.value_or(Bytes{}).count;
   return rest >= -64 * MiB && (rest <= max_context || alone);
 }
@@ -177,7 +173,7 @@ std::optional<int> find_device(std::string_view before) {
       const std::size_t digits = i;
       while (i < before.size() && is_digit(before[i])) ++i;
       const bool whole = i == before.size() || std::string_view(" :,;)]").find(before[i]) != std::string_view::npos;
-      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(parse_integer(before.substr(digits)));
+      if (i > digits && i - digits <= 2 && whole) device = static_cast<int>(leading_integer(before.substr(digits)));
     }
   return device;
 }
@@ -218,7 +214,7 @@ void request(const Match& m, EventSink& sink) {
   if (gpu < 4 && gpu + 3 < text.size()) {
     const char c = text[gpu + 3];
     if (is_digit(c))
-      where.device = static_cast<int>(parse_integer(text.substr(gpu + 3)));
+      where.device = static_cast<int>(leading_integer(text.substr(gpu + 3)));
     else if (static_cast<unsigned char>(c) < 0x20)
       where.device = c;  // 2.2 printed the index as a character
   }
@@ -231,7 +227,26 @@ void request(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The message ends with its line. What another program prints below it is no part of it.
+/// The list without the words in front of it. A console that wraps lines puts them on the lines above.
+void headless(const Match& m, EventSink& sink) {
+  constexpr int most_wraps = 3;
+  if (is_near(m.cursor, most_wraps, 0, {"of memory", "Tried to", "to allocate"})) return;
+  Oom oom;
+  oom.agent = Agent::cuda_allocator;
+  oom.framework = "pytorch";
+  Origin where;
+  where.device = static_cast<int>(leading_integer(m[1]));
+  sink.at(where);
+  std::string text = dense(m.cursor.line().body());
+  if (text.find("alreadyallocated;") != text.npos)
+    read_old_form(text.substr(std::min(text.find('('), text.size())), oom);
+  else
+    read_new_form(text, oom, sink);
+  oom.printed_advice = find_advice(text);
+  sink.oom(std::move(oom));
+}
+
+/// The message ends with its line. What another program prints below it is not a part of it.
 void request_only(const Match& m, EventSink& sink) {
   bool goes_on = false;
   m.cursor.forward(1, [&](const Line& next) {
@@ -270,7 +285,7 @@ void malloc_async(const Match& m, EventSink& sink) {
   oom.free = size_after(text, "Free(accordingtoCUDA):");
   oom.limit = size_after(text, "memoryfraction):");
   Origin where;
-  if (m.has(1) && !m[1].empty()) where.device = static_cast<int>(parse_integer(m[1]));
+  if (m.has(1) && !m[1].empty()) where.device = static_cast<int>(leading_integer(m[1]));
   sink.at(where);
   sink.oom(std::move(oom));
 }
@@ -291,8 +306,39 @@ void mps(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// True if the failed line copies tensors to the host without waiting: PyTorch takes pinned host RAM for the copy, and
+/// the driver refuses it in the words of its own memory.
+bool copies_to_host(const Cursor& cursor) {
+  constexpr int most_lines = 10;  // up to PyTorch's own frames
+  const auto code = find_before(cursor, most_lines, "non_blocking=True");
+  if (!code) return find_before(cursor, 1, ".pin_memory(").has_value();
+  std::string text(code->text);
+  std::replace(text.begin(), text.end(), '\'', '"');
+  return text.find(".to(\"cpu\"") != text.npos || text.find("device=\"cpu\"") != text.npos;
+}
+
+/// The lines after the driver's words name HIP: AMD's runtime, for which PyTorch and ggml keep the names of CUDA.
+bool names_hip(const Cursor& cursor) {
+  constexpr int most_lines = 2;
+  for (const std::string_view word : {"hipMalloc", "hipError", "rocm.docs.amd.com", "hipMem", "hipHost"})
+    if (find_after(cursor, most_lines, word)) return true;
+  return cursor.line().text.find("ROCm error") != std::string::npos;
+}
+
+/// ggml's path in ollama's sources: "ollama/llm/llama.cpp/ggml-cuda.cu", "ml/backend/ggml/ggml/src/ggml-cuda".
+bool is_of_ollama(std::string_view path) {
+  for (const std::string_view part : {"/ollama/", "\\ollama\\", "ml/backend/ggml/ggml", "ml\\backend\\ggml\\ggml"})
+    if (path.find(part) != path.npos) return true;
+  return false;
+}
+
 /// PyTorch and ggml print the same words. ggml names the device on the next line: "  current device: 0, in function …".
 void driver_error(const Match& m, EventSink& sink) {
+  if (copies_to_host(m.cursor)) {
+    Oom pinned = host_oom(Agent::cpu_allocator, "pinned-host", "pytorch");
+    pinned.traits = {OomTrait::pinned};
+    return sink.oom(std::move(pinned));
+  }
   Oom oom;
   oom.agent = Agent::driver;
   oom.framework = "pytorch";
@@ -302,29 +348,21 @@ void driver_error(const Match& m, EventSink& sink) {
     const bool kobold = next->text.find("koboldcpp") != next->text.npos;  // in the path of its copy of ggml
     oom.framework = kobold ? "koboldcpp" : "llama.cpp";
     oom.message_format = "llama.cpp";
+    if (!kobold && is_of_ollama(next->text)) oom.program = "ollama";
     Origin where;
     where.device =
-        static_cast<int>(parse_integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));
+        static_cast<int>(leading_integer(std::string_view(next->text).substr(next->text.find(label) + label.size())));
     sink.at(where);
   } else {
     set_named_device(m, sink);
   }
-  sink.oom(std::move(oom));
-}
-
-/// Metal refuses a single buffer above its limit, regardless of the free memory.
-void mps_buffer(const Match& m, EventSink& sink) {
-  Oom oom;
-  oom.agent = Agent::mps_allocator;
-  oom.framework = "pytorch";
-  oom.message_format = "torch-mps-buffer";
-  oom.request = read_bytes(m[1], m[2]);
+  if (names_hip(m.cursor)) oom.traits = {OomTrait::rocm};
   sink.oom(std::move(oom));
 }
 
 /// A training loop's own message about a failure that it caught: "Step 1000: CUDA OOM". No numbers.
 void short_message(const Match& m, EventSink& sink) {
-  if (m.has(1)) sink.step({parse_integer(m[1]), {}, {}});
+  if (m.has(1)) sink.step({leading_integer(m[1]), {}, {}});
   Oom oom;
   oom.framework = "pytorch";
   oom.message_format = "short";

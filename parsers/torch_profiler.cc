@@ -58,7 +58,7 @@ void table(const Match& m, EventSink& sink) {
   sink.claim_through(last);
   if (!largest) return;
   sink.setting("profiled_operation", operation);
-  sink.setting("profiled_memory", bytes_text(largest->count));
+  sink.setting("profiled_memory", decimal_bytes_text(largest->count));
 }
 
 }  // namespace oomdoctor::parsers::torch_profiler

@@ -2,7 +2,7 @@
 // Get-Counter prints. A column of the CSV is the path of a counter: \\MACHINE\Object(instance)\Counter. The counter
 // defines the unit; its bytes are powers of 2^10.
 //
-// "Dedicated Usage" is the memory on the GPU. A GPU or process is named by its LUID, which is no number of a device.
+// "Dedicated Usage" is the memory on the GPU. A GPU or process is named by its LUID, which is not a number of a device.
 #include <array>
 #include <string>
 #include <vector>

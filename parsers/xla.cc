@@ -172,6 +172,7 @@ Oom tpu_failure(const Match& m) {
 
 void hbm(const Match& m, EventSink& sink) {
   Oom oom = tpu_failure(m);
+  oom.traits.push_back(OomTrait::planned);
   oom.limit = read_size(m[2]);
   read_donation(m.cursor, sink);
   static constexpr std::string_view excess = "Exceededhbmcapacityby";

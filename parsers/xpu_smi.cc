@@ -2,7 +2,6 @@
 // reads.
 //
 // A GPU with several tiles prints one line per tile in one cell. Only the number of the whole GPU is read.
-#include <string>
 
 #include "base/ascii.h"
 #include "read/context.h"

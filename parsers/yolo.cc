@@ -84,7 +84,7 @@ std::optional<std::size_t> count_numbers(std::string_view text) {
 }
 
 /// The rows of results.txt, which YOLOv5 writes without a header: epochs that go up, each with its memory, and nothing
-/// but numbers behind it. A console may have broken the rows.
+/// but numbers after it. A console may have broken the rows.
 bool results_file(const FirstLines& first, Layout& layout) {
   constexpr std::size_t min_rows = 3, min_numbers = 8;  // numbers of one row
   std::optional<double> before;
@@ -114,12 +114,13 @@ bool row(std::string_view line, const Layout& layout, EventSink& sink) {
   if (!row_start) return false;
   const GaugeValue *epoch = &row_start->epoch, *memory = &row_start->memory;
   const std::size_t at = row_start->end;
+  if (line.find("Error", at) != line.npos) return false;  // a message after the bar, without a line break
   const bool decimal = layout.roles[0] == 1;
   const auto [done, total] = parse_bar(line.substr(at));
   const double first = decimal ? 0 : 1;
   const double step = total > 0 ? std::max(0.0, epoch->value - first) * total + done : epoch->value;
   if (total > 0 && step < 1e15)
-    sink.step({static_cast<i64>(step), {}, epoch->value});
+    sink.step({static_cast<i64>(step), {}, epoch->value, static_cast<i64>(step - done)});
   else
     sink.step({{}, {}, epoch->value});
   Reading r;

@@ -1,4 +1,4 @@
-"""python -m oomdoctor [--snapshot] SCRIPT [ARGUMENT...], or -m MODULE in place of SCRIPT.
+"""python -m oomdoctor [--snapshot] SCRIPT [ARGUMENT...], or -m MODULE instead of SCRIPT.
 
 Runs a script as Python does, with oomdoctor.install(): an out-of-memory error prints the report under its traceback.
 --snapshot also records the history of PyTorch's allocator, and saves a memory snapshot at the failure.
@@ -37,11 +37,12 @@ def main(words):
         return WRONG_USE
     if not getattr(sys.flags, "safe_path", False):  # python -P puts no folder in front
         sys.path[0] = os.path.dirname(os.path.realpath(words[0]))
+    name = os.path.abspath(words[0]) if sys.version_info >= (3, 9) else words[0]  # as Python itself has it
     # A module of its own, so that pickles and the children of multiprocessing find the names of the script.
     script = sys.modules["__main__"] = types.ModuleType("__main__")
-    script.__dict__.update(__file__=words[0], __builtins__=__builtins__, __cached__=None,
-                           __loader__=importlib.machinery.SourceFileLoader("__main__", words[0]))
-    exec(compile(source, words[0], "exec", dont_inherit=True), script.__dict__)
+    script.__dict__.update(__file__=name, __builtins__=__builtins__, __cached__=None,
+                           __loader__=importlib.machinery.SourceFileLoader("__main__", name))
+    exec(compile(source, name, "exec", dont_inherit=True), script.__dict__)
     return 0
 
 

@@ -25,6 +25,8 @@ def analyze(source=None, *, text: Union[str, bytes, None] = None, timeout: float
         source, text = None, source
     paths = [source] if isinstance(source, (str, os.PathLike)) else list(source or ())
     if text is None and not paths:
+        if source is not None:
+            raise Error("oomdoctor: analyze() got no path: the list is empty")
         raise TypeError("analyze() needs a path or a text")
     words = [*_command("analyze", options), *map(_path_word, paths)]
     if text is None:

@@ -22,5 +22,9 @@ def read_host_bytes():
 
 
 def describe_bytes(count):
-    """A size for people: 512.00 MiB, 2.31 GiB."""
+    """A size for people: 512 bytes, 12.50 KiB, 512.00 MiB, 2.31 GiB."""
+    if abs(count) < 1024:
+        return "%d bytes" % count
+    if abs(count) < MIB:
+        return "%.2f KiB" % (count / 1024)
     return "%.2f GiB" % (count / GIB) if abs(count) >= GIB else "%.2f MiB" % (count / MIB)

@@ -104,7 +104,7 @@ def whole_number(value, name):
     try:
         number = int(value)
     except (OverflowError, TypeError, ValueError):
-        raise Unprintable("%s is no whole number" % name) from None
+        raise Unprintable("%s is not a whole number" % name) from None
     if not 0 <= number <= MAX_NUMBER:
         raise Unprintable("%s is negative or has more than 15 digits" % name)
     return number

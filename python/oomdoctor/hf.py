@@ -53,7 +53,7 @@ class MemoryCallback(TrainerCallback):
     It prints the shape of a training batch before the forward pass if it is the largest so far: a batch that does not
     fit never reaches the end of its step.
 
-    every: 10 by default, which keeps a log of 10,000 steps under 300 kB. What is no number above 0 counts as 10.
+    every: 10 by default, which keeps a log of 10,000 steps under 300 kB. What is not a number above 0 counts as 10.
     shapes: prints the shape of the largest batch since the last line. This needs PyTorch 2.0. The callback does it by a
         hook on the model, and leaves it out if the training arguments have torch_compile=True.
     file: a text stream; standard error if None. A copy of the callback prints to standard error.

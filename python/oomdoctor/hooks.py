@@ -26,7 +26,7 @@ VERDICT = "OUT OF MEMORY"  # in each report on a failure
 # Errors that may be about memory; the program decides. This spares others the time of a run of it.
 MAY_BE_MEMORY = re.compile(r"memory|alloc|RESOURCE_?EXHAUSTED|\bOOM\b", re.IGNORECASE)
 NAMES_GPU = re.compile(r"\bGPU (\d{1,3})\b")  # in PyTorch's message
-# What the report cites or offers of a log, which here is no file that the user has.
+# What the report cites or offers of a log, which here is not a file that the user has.
 OF_LOG = re.compile(r"^.*--> .*<stdin>:.*\n| *[(\[](?:<stdin>:|lines? )\d[^)\]\n]*[)\]]|-v shows [^;─\n]*; "
                     r"| -v shows [^;─\n]* (?=─)", re.MULTILINE)
 HISTORY = "the allocator's history"
@@ -115,7 +115,7 @@ def report_failure(error):
 
 
 def report_on(error, for_terminal=False):
-    """The short report on an error; "" if it is no memory failure, or if there is no report."""
+    """The short report on an error; "" if it is not a memory failure, or if there is no report."""
     with contextlib.ExitStack() as files:
         snapshot = _snapshot(files)
         words = ["analyze", "--color=%s" % ("always" if for_terminal and "NO_COLOR" not in os.environ else "never")]

@@ -22,7 +22,7 @@ class MemoryCallback(Callback):
     never reaches the end of its step. When the GPU runs out of memory, it saves a memory snapshot, if the script
     records a history.
 
-    every: 10 by default, which keeps a log of 10,000 steps under 300 kB. What is no number above 0 counts as 10.
+    every: 10 by default, which keeps a log of 10,000 steps under 300 kB. What is not a number above 0 counts as 10.
     folder: where the snapshot goes; None: see oomdoctor.torch.snapshot_on_oom().
     file: a text stream; standard error if None. A copy of the callback prints to standard error.
     """

@@ -84,7 +84,7 @@ def size_of(text):
         return int(text)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?\s*", str(text), re.IGNORECASE)
     if found is None:
-        raise ValueError('%r is no size, such as "2 GiB"' % (text,))
+        raise ValueError('%r is not a size, such as "2 GiB"' % (text,))
     number, unit, binary = found.groups()
     return int(float(number) * (UNITS if binary else DECIMAL)[unit.upper()])
 

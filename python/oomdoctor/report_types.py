@@ -36,7 +36,7 @@ class Location(Record):
     line: Optional[int] = None  # 1-based line on which the message begins
     end_line: Optional[int] = None
     event: Optional[int] = None  # 0-based event of the device's trace in a snapshot
-    offset: Optional[int] = None  # 0-based byte of an unpacked file that is no text
+    offset: Optional[int] = None  # 0-based byte of an unpacked file that is not text
 
 
 @dataclass(frozen=True)
@@ -477,7 +477,7 @@ class Report(ReportMethods):
     more_series: Optional[int] = None  # of very many ranks; ranks has their figures
     # lengths of the batches' inputs, where the log prints them; no memory
     input_lengths: List[Series] = field(default_factory=list)
-    # the ranks beside each other, by number; there where two are known
+    # the ranks next to each other, by number; there where two are known
     ranks: List[Rank] = field(default_factory=list)
     snapshots: List[Snapshot] = field(default_factory=list)  # of each allocator snapshot, device by device
     plan: Optional[Plan] = None

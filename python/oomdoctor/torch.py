@@ -40,7 +40,7 @@ def log_memory(step, *, batch=None, sequence_length=None, phase=None, file=None,
     phase: "evaluation" for batches that are no training steps, or a point within a step such as "before backward".
         oomdoctor keeps the values of each phase apart.
     file: a text stream; standard error if None, because tracebacks go there.
-    every: prints only the steps that are a multiple of it; 10 if it is no number above 0.
+    every: prints only the steps that are a multiple of it; 10 if it is not a number above 0.
 
     It does not synchronise with the GPU and never starts CUDA: before CUDA is in use, it prints host RAM alone.
     """
@@ -63,7 +63,7 @@ def is_due(step, every, *, file=None):
     except (OverflowError, TypeError, ValueError):
         interval = 0
     if interval < 1:
-        name_trouble("every", "every is no number above 0: %d replaces it" % DEFAULT_INTERVAL, file)
+        name_trouble("every", "every is not a number above 0: %d replaces it" % DEFAULT_INTERVAL, file)
         interval = DEFAULT_INTERVAL
     return whole_number(step, "the step") % interval == 0
 
@@ -114,7 +114,10 @@ def save_snapshot(folder=None, *, file=None):
 
 
 def records_history():
-    """Whether PyTorch records the history of its allocator. Versions that do not say so may record one."""
+    """Whether PyTorch records the history of its allocator. Versions that do not say so may record one; 1.13 and older
+    cannot save it."""
+    if not hasattr(sys.modules["torch"].cuda.memory, "_dump_snapshot"):
+        return False
     return getattr(sys.modules["torch"]._C, "_cuda_isHistoryEnabled", lambda: True)()
 
 

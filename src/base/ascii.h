@@ -63,4 +63,10 @@ constexpr std::string_view trimmed(std::string_view text) {
 /// True if no byte is other than a digit, so also for "".
 constexpr bool only_digits(std::string_view text) { return std::all_of(text.begin(), text.end(), is_digit); }
 
+/// True if the path contains the part, which is written with slashes: "/optim/". Windows has backslashes.
+constexpr bool path_contains(std::string_view path, std::string_view part) {
+  const auto is_same = [](char a, char b) { return a == b || (a == '\\' && b == '/'); };
+  return std::search(path.begin(), path.end(), part.begin(), part.end(), is_same) != path.end();
+}
+
 }  // namespace oomdoctor

@@ -101,35 +101,66 @@ std::optional<Bytes> read_bytes(std::string_view number, std::string_view unit, 
   return Bytes{*whole * *factor + fraction_bytes, slack};
 }
 
-std::string bytes_text(i64 count) { return bytes_text(count, 0); }
+namespace {
 
-std::string bytes_text(i64 count, double step) {
+/// Whether the size is a whole number of hundredths of `unit`, to the byte. A smaller unit would show digits that no
+/// log prints: 0.17 GiB are 174.08 MiB.
+bool is_hundredths(double size, double unit) {
+  constexpr double rounding = 1;  // byte
+  return std::fabs(size - std::round(100 * size / unit) * unit / 100) <= rounding;
+}
+
+constexpr std::array<const char*, 6> units = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+
+int three_digits(double scaled) { return scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2; }
+
+/// `step` is one unit of the last printed digit, 0 if it is unknown. A computed size has three significant digits.
+std::string size_text(i64 count, double step, bool computed) {
   const double size = std::fabs(static_cast<double>(count));
   const char* sign = count < 0 ? "-" : "";
   std::array<char, 48> text{};
-  // A size that would round up to 1024.00 of one unit prints as 1.00 of the next.
-  constexpr std::array<const char*, 6> units = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (size < 1024 && (step < 1024 || size == 0)) {
     std::snprintf(text.data(), text.size(), "%s%.0f %s", sign, size, size == 1 ? "byte" : "bytes");
     return text.data();
   }
-  double scaled = size / 1024, finest = 1024 / 100.0;
-  std::size_t unit = 0;
-  // The last of two decimals may be finer than the printed digit, but not a whole unit.
-  for (; (scaled >= 1023.995 || 100 * finest < step) && unit + 1 < units.size(); ++unit) scaled /= 1024, finest *= 1024;
-  constexpr double rounding = 0.9;  // 10 MB are 9.5 MiB
-  int decimals = 2;
-  for (; decimals > 0 && finest < rounding * step; --decimals) finest *= 10;
-  std::snprintf(text.data(), text.size(), "%s%.*f %s", sign, decimals, scaled, units[unit]);
+  double unit = 1024;
+  std::size_t at = 0;
+  // A size that would round up to 1024 of one unit prints as 1 of the next. The last of two decimals may be finer than
+  // the printed digit, but not a whole unit.
+  for (; (size >= 1023.5 * unit || unit < step) && at + 1 < units.size(); ++at) unit *= 1024;
+  const double scaled = size / unit;
+  computed |= unit < to_double(GiB) && is_hundredths(size, 1024 * unit);
+  constexpr double rounding = 0.45;  // a difference of two sizes keeps their last digit; 10 MB are 9.5 MiB
+  int decimals = computed ? three_digits(scaled) : 2;
+  for (double finest = unit / std::pow(10.0, decimals); decimals > 0 && finest < rounding * step; finest *= 10)
+    --decimals;
+  const double digits = std::pow(10.0, decimals);
+  if ((!computed || decimals == 2) && std::round(digits * scaled) == digits * std::round(scaled)) decimals = 0;
+  std::snprintf(text.data(), text.size(), "%s%.*f %s", sign, decimals, scaled, units[at]);
   return text.data();
 }
 
-std::string computed_bytes_text(i64 count) {
-  const double size = std::fabs(static_cast<double>(count));
-  double unit = 1;
-  while (size >= 1023.5 * unit && unit < 0x1p60) unit *= 1024;
-  const double scaled = size / unit;
-  return bytes_text(count, unit * (scaled >= 99.95 ? 1 : scaled >= 9.995 ? 0.1 : 0.01));
+}  // namespace
+
+std::string bytes_text(i64 count, double step) { return size_text(count, step, false); }
+
+std::string bytes_text(const Bytes& size) { return bytes_text(size.count, 2 * to_double(size.slack)); }
+
+std::string bytes_text(double bytes, double step) { return bytes_text(whole_number(std::round(bytes)), step); }
+
+std::string computed_bytes_text(i64 count, double step) { return size_text(count, step, true); }
+
+std::string computed_bytes_text(double bytes, double step) {
+  return computed_bytes_text(whole_number(std::round(bytes)), step);
+}
+
+std::string decimal_bytes_text(i64 count) {
+  constexpr std::array<i64, 3> sizes = {KiB, MiB, GiB};
+  std::size_t at = 0;
+  while (at + 1 < sizes.size() && std::fabs(to_double(count)) >= 1023.995 * to_double(sizes[at])) ++at;
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.2f %s", to_double(count) / to_double(sizes[at]), units[at]);
+  return text.data();
 }
 
 i64 whole_number(double value) {

@@ -2,6 +2,7 @@
 // unit of its last digit. Sums add these errors, so the memory account can distinguish rounding from a missing part.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -42,6 +43,12 @@ constexpr Bytes operator-(Bytes a, Bytes b) {
           saturated_sum(a.slack, b.slack)};
 }
 
+/// As many of `count` bytes as a piece of `room` bytes takes. Where an address has 32 bits, a count may exceed
+/// std::size_t, so it is compared before it is converted.
+constexpr std::size_t bytes_of_piece(i64 count, std::size_t room) {
+  return static_cast<std::size_t>(count < static_cast<i64>(room) ? count : static_cast<i64>(room));
+}
+
 /// The meaning of a unit without an "i". "GB" is 2^30 in most training tools, 10^9 in some.
 enum class Radix { binary, decimal };
 
@@ -60,12 +67,19 @@ inline double to_double(i64 count) { return static_cast<double>(count); }
 /// Converts a rank or device number; nullopt if it is negative or not below 10^6.
 std::optional<int> index_number(double value);
 
-/// Formats a size for people: "512 bytes", "20.00 MiB", "1.26 GiB". A minus sign stays in front.
-std::string bytes_text(i64 count);
-/// The same without digits that are finer than `step` bytes, the last digit of the printed number: "0.79 GiB" for
-/// 808.96 MiB that the log prints as 0.79 GB.
-std::string bytes_text(i64 count, double step);
-/// The same with three significant digits, for a size that no log prints: "15.7 GiB", "48.0 MiB", "192 MiB".
-std::string computed_bytes_text(i64 count);
+/// Formats a size that a log prints, for people: "512 bytes", "20 MiB", "1.26 GiB". A minus sign stays in front. It has
+/// two decimals, or none if all are zero. No digit is finer than `step` bytes, the last digit of the printed number:
+/// "0.79 GiB" for 808.96 MiB that the log prints as 0.79 GB. Below 1 GiB, hundredths of the next unit are a size as
+/// below: 0.17 GiB is "174 MiB".
+std::string bytes_text(i64 count, double step = 0);
+std::string bytes_text(const Bytes& size);
+/// Of a size that was computed with, rounded to bytes.
+std::string bytes_text(double bytes, double step = 0);
+/// The same with three significant digits, for a size that no log prints: differences, sums, rates, levels. "15.7 GiB",
+/// "48.0 MiB", "192 MiB". Of zeros it drops only two decimals: "2 GiB".
+std::string computed_bytes_text(i64 count, double step = 0);
+std::string computed_bytes_text(double bytes, double step = 0);
+/// Always with two decimals: where a program reads the text again, or where two close sizes have to differ.
+std::string decimal_bytes_text(i64 count);
 
 }  // namespace oomdoctor

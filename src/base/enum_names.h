@@ -11,7 +11,7 @@
 
 namespace oomdoctor {
 
-/// Specialised beside each enumeration that has names: an array of them, in their order.
+/// Specialised next to each enumeration that has names: an array of them, in their order.
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> enum_names{};
 

@@ -30,7 +30,7 @@ std::string read_small_file(const std::string& path, Links links) {
   if (!file.is_open()) refuse(path, errno);
   struct stat status {};
   if (fstat(file.number(), &status) != 0) refuse(path, errno);
-  if (!S_ISREG(status.st_mode)) throw Error(path + " is no file");
+  if (!S_ISREG(status.st_mode)) throw Error(path + " is not a file");
   std::string text;
   char piece[1 << 14];
   while (const ssize_t got = uninterrupted([&] { return read(file.number(), piece, sizeof piece); })) {

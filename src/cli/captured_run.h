@@ -1,4 +1,4 @@
-// A command of oomdoctor in a process beside the caller, with its output captured. Whatever a log makes it do (crash,
+// A command of oomdoctor in a process next to the caller, with its output captured. Whatever a log makes it do (crash,
 // use memory, take long), the caller goes on, and may end it at any time.
 #pragma once
 
@@ -17,7 +17,7 @@ struct CapturedRun {
   bool cancelled = false;
 };
 
-/// What the caller waits for beside the process.
+/// What the caller also waits for.
 struct OtherInput {
   std::function<int()> descriptor;  ///< becomes readable; negative if there is nothing to wait for now
   std::function<bool()> read;       ///< called when it is; false cancels the run

@@ -11,7 +11,7 @@ CiSystem ci_system();
 /// True on any CI system, including unknown ones that set CI. The output is then visible to others.
 bool runs_in_ci();
 
-/// Whether the system's log viewer renders colours, although its output is no terminal.
+/// Whether the system's log viewer renders colours, although its output is not a terminal.
 bool shows_colour(CiSystem system);
 
 }  // namespace oomdoctor::cli

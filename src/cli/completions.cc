@@ -3,22 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/help.h"
+#include "report/advice_words.h"
 
 namespace oomdoctor::cli {
 namespace {
 
 /// The values that an option's argument accepts.
-enum class ArgumentKind { choices, file, folder, report, model, anything };
+enum class ArgumentKind { choices, file, folder, report, model, gpu, anything };
 
 ArgumentKind find_kind(const CommandSpec& command, const OptionSpec& option) {
   if (!choices_of(command, option).empty()) return ArgumentKind::choices;
   if (option.argument == "FILE") return ArgumentKind::file;
   if (option.argument == "MODEL") return ArgumentKind::model;
+  if (option.argument == "CARD") return ArgumentKind::gpu;
   if (option.argument == "DIR") return ArgumentKind::folder;
   return option.argument == "FORMAT=PATH" ? ArgumentKind::report : ArgumentKind::anything;
 }
@@ -28,7 +28,7 @@ bool takes_files(const CommandSpec& command) {
   return command.words.empty() && !command.usage.empty() && !command.usage.starts_with("[-");
 }
 
-/// The first half of --output's argument, for example "json=" and "markdown=". Parts are no reports, so "partial" is
+/// The first half of --output's argument, for example "json=" and "markdown=". Parts are not reports, so "partial" is
 /// missing.
 std::string report_words(const CommandSpec& command) {
   std::string words;
@@ -51,7 +51,7 @@ std::string option_words(const CommandSpec& command) {
 std::string command_words() {
   std::string words;
   for (const CommandSpec& command : command_table()) words += std::string(command.name) + ' ';
-  return words + "help --help --version";
+  return words + "help version";
 }
 
 /// Prints the first column of lists.
@@ -62,8 +62,15 @@ std::string list_first_column(std::string_view kinds) {
       kinds);
 }
 
-std::string list_ids() { return list_first_column("causes fixes myths facts"); }
+std::string list_ids() { return fmt::format("echo {}; {}", unclear_id, list_first_column("causes fixes myths facts")); }
 std::string list_models() { return list_first_column("models"); }
+std::string list_gpus() { return list_first_column("gpus"); }
+
+/// The long names of an option.
+std::vector<std::string_view> long_names(const OptionSpec& option) {
+  if (option.alias.empty()) return {option.name};
+  return {option.name, option.alias};
+}
 
 // --- bash ---
 
@@ -72,7 +79,9 @@ std::string bash_branches(const CommandSpec& command) {
   std::string text;
   for (const OptionSpec* option : list_options(command)) {
     if (option->argument.empty()) continue;
-    const std::string label = fmt::format("    '{} --{}')", command.name, option->name);
+    std::vector<std::string> typed;
+    for (const auto name : long_names(*option)) typed.push_back(fmt::format("'{} --{}'", command.name, name));
+    const std::string label = fmt::format("    {})", fmt::join(typed, " | "));
     switch (find_kind(command, *option)) {
       case ArgumentKind::choices:
         text += fmt::format("{} words='{}' ;;\n", label, joined(choices_of(command, *option)));
@@ -89,6 +98,9 @@ std::string bash_branches(const CommandSpec& command) {
       case ArgumentKind::model:
         text += fmt::format("{} words=$(_oomdoctor_models) ;;\n", label);
         break;
+      case ArgumentKind::gpu:
+        text += fmt::format("{} words=$(_oomdoctor_gpus) ;;\n", label);
+        break;
       case ArgumentKind::anything:
         text += fmt::format("{} ;;\n", label);
     }
@@ -102,8 +114,11 @@ std::string bash_branches(const CommandSpec& command) {
 std::string bash_script() {
   std::string text = fmt::format(
       "# bash completion of oomdoctor, made by: oomdoctor completions bash\n\n_oomdoctor_ids() {{\n  {}\n}}\n\n"
-      "_oomdoctor_models() {{\n  {}\n}}\n\n",
-      list_ids(), list_models());
+      "_oomdoctor_gpus() {{\n  {}\n}}\n\n"
+      "# In lower case, unless an upper-case letter was typed.\n"
+      "_oomdoctor_models() {{\n  {} |\n"
+      "    if [[ $word == *[[:upper:]]* ]]; then cat; else tr '[:upper:]' '[:lower:]'; fi\n}}\n\n",
+      list_ids(), list_gpus(), list_models());
   // bash splits "--format=json" into three words.
   text +=
       "_oomdoctor() {\n"
@@ -111,15 +126,23 @@ std::string bash_script() {
       "  if [[ $word == = ]]; then\n    word=\n"
       "  elif [[ $before == = ]]; then\n    before=${COMP_WORDS[COMP_CWORD - 2]}\n  fi\n"
       "  [[ $before == --* ]] || before=\n"
-      "  ((COMP_CWORD > 1)) || before=command\n"
-      "  case \"${COMP_WORDS[1]} $before\" in\n";
-  text += fmt::format("    *' command') words='{}' ;;\n", command_words());
+      "  local command=${COMP_WORDS[1]}\n";
+  text += fmt::format("  local commands='{}'\n", command_words());
+  text +=
+      "  # Without a command, the words are those of analyze.\n"
+      "  if ((COMP_CWORD == 1)) && [[ $word != -* ]]; then\n"
+      "    words=$commands command=\n"
+      "    [[ -n $(compgen -W \"$words\" -- \"$word\") ]] || files=-f\n"
+      "  elif ((COMP_CWORD == 1)) || [[ \" $commands \" != *\" $command \"* ]]; then\n"
+      "    command=analyze\n  fi\n"
+      "  case \"$command $before\" in\n    ' '*) ;;\n";
   for (const CommandSpec& command : command_table()) text += bash_branches(command);
   text += "    'help '*) words='";
   for (const CommandSpec& command : command_table())
     text += fmt::format("{}{}", &command == &command_table().front() ? "" : " ", command.name);
   text +=
       "' ;;\n  esac\n"
+      "  ((COMP_CWORD > 1)) || [[ $word != -* ]] || words+=' --version'\n"
       "  mapfile -t COMPREPLY < <(\n"
       "    [[ -z $words ]] || compgen -W \"$words\" -- \"$word\"\n"
       "    [[ -z $files ]] || compgen $files -- \"$word\")\n"
@@ -148,10 +171,10 @@ std::string zsh_quoted(std::string_view text) {
   return out + "'";
 }
 
-/// The _arguments specs of one option: its long name and, if it has one, its letter.
+/// The _arguments specs of one option: its long names and, if it has one, its letter.
 std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
   const std::string description = replaced(option.description, "[]:\\", "\\");
-  std::string spec = fmt::format("*--{}{}[{}]", option.name, option.argument.empty() ? "" : "=", description);
+  std::string spec = fmt::format("[{}]", description);
   const std::string message = option.argument.empty() ? "" : fmt::format(":{}", option.argument);
   spec += message;
   switch (find_kind(command, option)) {
@@ -170,29 +193,43 @@ std::string zsh_spec(const CommandSpec& command, const OptionSpec& option) {
     case ArgumentKind::model:
       spec += ":_oomdoctor_models";
       break;
+    case ArgumentKind::gpu:
+      spec += ":_oomdoctor_gpus";
+      break;
     case ArgumentKind::anything:
       spec += option.argument.empty() ? "" : ": ";
   }
-  if (!option.letter) return zsh_quoted(spec);
-  return fmt::format("{} {}", zsh_quoted(spec), zsh_quoted(fmt::format("*-{}[{}]", option.letter, description)));
+  std::vector<std::string> specs;
+  for (const auto name : long_names(option))
+    specs.push_back(zsh_quoted(fmt::format("*--{}{}{}", name, option.argument.empty() ? "" : "=", spec)));
+  if (option.letter) specs.push_back(zsh_quoted(fmt::format("*-{}[{}]", option.letter, description)));
+  return fmt::format("{}", fmt::join(specs, " "));
 }
 
 std::string zsh_script() {
   std::string text = fmt::format(
       "#compdef oomdoctor\n# zsh completion of oomdoctor, made by: oomdoctor completions zsh\n\n"
       "_oomdoctor_ids() {{\n  local -a ids=(${{(f)\"$({})\"}})\n  compadd -a ids\n}}\n\n"
-      "_oomdoctor_models() {{\n  local -a models=(${{(f)\"$({})\"}})\n  compadd -a models\n}}\n\n"
+      "_oomdoctor_gpus() {{\n  local -a gpus=(${{(f)\"$({})\"}})\n  compadd -a gpus\n}}\n\n"
+      "# In lower case, unless an upper-case letter was typed.\n"
+      "_oomdoctor_models() {{\n  local -a models=(${{(f)\"$({})\"}})\n"
+      "  [[ $PREFIX == *[[:upper:]]* ]] || models=(${{(L)models}})\n  compadd -a models\n}}\n\n"
       "_oomdoctor_output() {{\n  if compset -P '*='; then _files; else compadd -S '' -- \"$@\"; fi\n}}\n\n"
       "_oomdoctor() {{\n  local -a commands=(\n",
-      list_ids(), list_models());
+      list_ids(), list_gpus(), list_models());
   for (const CommandSpec& command : command_table())
     text += fmt::format("    {}\n",
                         zsh_quoted(fmt::format("{}:{}", command.name, replaced(command.description, ":\\", "\\"))));
   text +=
-      "    'help:explain a command'\n  )\n"
-      "  if ((CURRENT == 2)); then\n"
-      "    _describe -t commands command commands\n    compadd -- --help --version\n    return\n  fi\n"
-      "  local chosen=$words[2]\n  shift words\n  ((CURRENT--))\n  case $chosen in\n";
+      "    'help:explain a command' 'version:print the version'\n  )\n"
+      "  if ((CURRENT == 2)) && [[ $PREFIX != -* ]]; then\n"
+      "    _describe -t commands command commands || _files\n    return\n  fi\n"
+      "  ((CURRENT > 2)) || compadd -- --version\n"
+      "  # Without a command, the words are those of analyze.\n"
+      "  local chosen=analyze\n"
+      "  if [[ -n ${(M)commands:#$words[2]:*} ]]; then\n"
+      "    chosen=$words[2]\n    shift words\n    ((CURRENT--))\n  fi\n"
+      "  case $chosen in\n";
   for (const CommandSpec& command : command_table()) {
     text += fmt::format("    {})\n      _arguments", command.name);
     for (const OptionSpec* option : list_options(command)) text += " \\\n        " + zsh_spec(command, *option);
@@ -210,10 +247,16 @@ std::string zsh_script() {
 
 std::string fish_quoted(std::string_view text) { return "'" + replaced(text, "'\\", "\\") + "'"; }
 
+/// True where the words are those of the command: without a command, they are those of analyze.
+std::string fish_condition(const CommandSpec& command) {
+  return command.name == "analyze" ? "__oomdoctor_analyzes"
+                                   : fmt::format("'__fish_seen_subcommand_from {}'", command.name);
+}
+
 /// One line for an option of one command.
 std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
-  std::string line =
-      fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}' -l {}", command.name, option.name);
+  std::string line = fmt::format("complete -c oomdoctor -n {}", fish_condition(command));
+  for (const auto name : long_names(option)) line += fmt::format(" -l {}", name);
   if (option.letter) line += fmt::format(" -s {}", option.letter);
   switch (find_kind(command, option)) {
     case ArgumentKind::choices:
@@ -231,6 +274,9 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
     case ArgumentKind::model:
       line += " -x -a '(__oomdoctor_models)'";
       break;
+    case ArgumentKind::gpu:
+      line += " -x -a '(__oomdoctor_gpus)'";
+      break;
     case ArgumentKind::anything:
       line += option.argument.empty() ? "" : " -x";
   }
@@ -240,17 +286,23 @@ std::string fish_option(const CommandSpec& command, const OptionSpec& option) {
 std::string fish_script() {
   std::string text = fmt::format(
       "# fish completion of oomdoctor, made by: oomdoctor completions fish\n\n"
-      "function __oomdoctor_ids\n  sh -c {}\nend\n\nfunction __oomdoctor_models\n  sh -c {}\nend\n\n"
+      "function __oomdoctor_ids\n  sh -c {}\nend\n\nfunction __oomdoctor_gpus\n  sh -c {}\nend\n\n"
+      "# In lower case, unless an upper-case letter was typed.\n"
+      "function __oomdoctor_models\n  set -l models (sh -c {})\n"
+      "  string match -qr '[A-Z]' -- (commandline -ct); or set models (string lower -- $models)\n"
+      "  printf '%s\\n' $models\nend\n\n"
+      "function __oomdoctor_analyzes\n"
+      "  __fish_seen_subcommand_from analyze; or not __fish_seen_subcommand_from {}\nend\n\n"
       "complete -c oomdoctor -f\n"
       "complete -c oomdoctor -n __fish_use_subcommand -l help -s h -d 'list all commands'\n"
       "complete -c oomdoctor -n __fish_use_subcommand -a help -d 'explain a command'\n"
       "complete -c oomdoctor -n __fish_use_subcommand -l version -d 'print the version'\n",
-      fish_quoted(list_ids()), fish_quoted(list_models()));
+      fish_quoted(list_ids()), fish_quoted(list_gpus()), fish_quoted(list_models()), command_words());
   for (const CommandSpec& command : command_table()) {
     for (const char* condition : {"__fish_use_subcommand", "'__fish_seen_subcommand_from help'"})
       text += fmt::format("complete -c oomdoctor -n {} -a {} -d {}\n", condition, command.name,
                           fish_quoted(command.description));
-    const std::string here = fmt::format("complete -c oomdoctor -n '__fish_seen_subcommand_from {}'", command.name);
+    const std::string here = fmt::format("complete -c oomdoctor -n {}", fish_condition(command));
     if (takes_files(command)) text += here + " -F\n";
     if (takes_ids(command)) text += here + " -a '(__oomdoctor_ids)'\n";
     if (!command.words.empty()) text += fmt::format("{} -a {}\n", here, fish_quoted(joined(command.words)));

@@ -195,7 +195,7 @@ void read_run(const Arguments& arguments, RunShape& run) {
   run.cache = choice(arguments, "cache-bits", quantisations).value_or(Quantisation::none);
 }
 
-/// The image of a generator, and for a transformer its tokens and those of the text beside them.
+/// The image of a generator, and for a transformer its tokens and those of the text next to them.
 void read_generated_image(const Arguments& arguments, const ModelConfig& config, ModelShape& model, RunShape& run) {
   const auto typed = arguments.value("image");
   const Image image = typed ? read_image(*typed, true) : Image{config.image_side, config.image_side, 0};
@@ -217,8 +217,7 @@ void read_images(const Arguments& arguments, const ModelConfig& config, ModelSha
   }
   if (run.image_tokens == 0) run.image_tokens = config.image_tokens;
   if (model.patch == 0) return;
-  if (run.sequence)
-    throw Error("--seq: a model of images alone has no tokens of a text", "", "give --image for other sizes");
+  if (run.sequence) throw Error("--seq: a model of images has no tokens of a text", "", "give --image for other sizes");
   run.sequence = 1;
   if (run.work == RunKind::generation) run.work = RunKind::evaluation;
 }
@@ -266,6 +265,9 @@ void assume_pipeline(const ModelShape& model, const RunShape& run, bool usual_im
     assumed.emplace_back("the VAE decodes all images at once");
 }
 
+/// The usual length of a sample in tokens: LLaMA-Factory cuts texts there unless its user gives another number.
+constexpr i64 usual_tokens = 2048;
+
 /// Fills missing values with the usual ones and returns each assumption in words, because the estimate prints them.
 std::vector<std::string> assume(const ModelShape& model, RunShape& run, bool usual_image) {
   std::vector<std::string> assumed;
@@ -276,8 +278,12 @@ std::vector<std::string> assume(const ModelShape& model, RunShape& run, bool usu
   };
   if (model.images) assume_pipeline(model, run, usual_image, assumed);
   if (model.patch > 0 && !model.irregular && !model.images)
-    assumed.emplace_back("images alone, with a class token and without a vocabulary");
+    assumed.emplace_back("images without text, with a class token and without a vocabulary");
   fill(run.batch, i64{1}, "a batch of 1");
+  if (model.patch == 0 && !model.images && model.layers && model.hidden) {
+    const i64 tokens = std::min(model.positions.value_or(usual_tokens), usual_tokens);
+    fill(run.sequence, tokens, count_text(tokens) + " tokens in a sample");
+  }
   if (model.encoder && model.encoder->tokens == 0 && !run.source)
     assumed.emplace_back("as many tokens in the encoder as in the decoder");
   if (model.biased_scores) fill(run.attention, Attention::stored, "eager attention, because positions bias its scores");
@@ -349,7 +355,7 @@ void grow_batch(i64 capacity, const ModelShape& model, RunShape& run) {
 
 bool is_yaml(std::string_view path) { return path.ends_with(".yml") || path.ends_with(".yaml"); }
 
-/// Adds what the YAML of --config, and a command behind "--", say of the run. Returns a note on it; "" for neither.
+/// Adds what the YAML of --config, and a command after "--", say of the run. Returns a note on it; "" for neither.
 std::string add_trainer_settings(Arguments& arguments) {
   const std::string path = arguments.value_or("config", "");
   TrainerSettings settings = read_command_settings(arguments.words);
@@ -427,7 +433,7 @@ const std::vector<OptionGroup>& estimate_option_groups() {
         {"tied", 0, "", "the head shares the table of the input"}}},
       {"The run",
        {{"batch", 0, "N", "samples in one pass on one device (default 1)"},
-        {"seq", 0, "N", "tokens of a sample"},
+        {"seq", 0, "N", "tokens of a sample (default 2048)"},
         {"precision", 0, "NAME",
          "fp32; amp (autocast, fp32 weights); mixed (default: 16-bit, fp32 master weights); mixed-fp32-grads "
          "(Megatron); mixed-two-grads; bf16 (all of it)",

@@ -1,10 +1,12 @@
-// oomdoctor explain: one cause, fix, myth, fact or format, with the full text of its rule or parser.
+// oomdoctor explain: one cause, fix, myth, fact or format, with the full text of its rule or parser; or the verdict
+// without a cause.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "cli/analysis.h"
@@ -15,6 +17,7 @@
 #include "cli/inputs.h"
 #include "cli/knowledge.h"
 #include "cli/shared_report.h"
+#include "judge/causes.h"
 #include "judge/rule_pack.h"
 #include "render/layout.h"
 #include "render/terminal_sections.h"
@@ -25,6 +28,8 @@
 
 namespace oomdoctor::cli {
 namespace {
+
+constexpr std::string_view undetermined = "undetermined";  // what JSON prints for unclear_id
 
 void add_title(Page& page, std::string_view kind, const std::string& id, const std::string& title) {
   page.text("", page.paint.bold(plain_line(title)));
@@ -48,18 +53,9 @@ void add_prose(Page& page, std::string_view text) {
   }
 }
 
-/// The signs of a cause, strongest first, with letters instead of numbers. `direction` is 1 for signs for it, -1 for
-/// signs against it.
-void add_signs(Page& page, std::string_view title, const CauseRule& cause, double direction) {
-  std::vector<const Sign*> signs;
-  for (const auto& sign : cause.signs)
-    if (sign.weight * direction > 0) signs.push_back(&sign);
-  if (signs.empty()) return;
-  std::stable_sort(signs.begin(), signs.end(),
-                   [](const Sign* a, const Sign* b) { return std::abs(a->weight) > std::abs(b->weight); });
-  page.heading(title);
-  for (const Sign* sign : signs)
-    page.text("  - ", plain_line(sign->why.with_letters()) + (sign->definitional ? " (this proves it)" : ""));
+void add_list(Page& page, std::string_view title, const std::vector<std::string>& texts) {
+  if (!texts.empty()) page.heading(title);
+  for (const std::string& text : texts) page.text("  - ", plain_line(text));
 }
 
 /// The rule of a cause as it is computed: prior, weights and conditions.
@@ -79,35 +75,25 @@ void add_rule(Page& page, const CauseRule& cause) {
   if (cause.possible) page.text("         ", page.paint.dim("only if " + plain_line(cause.possible->text())));
 }
 
-void add_fixes_for(Page& page, const RulePack& rules, const CauseRule& cause) {
+void add_fixes_of(Page& page, const CauseExplanation& cause) {
   page.heading("Fixes");
-  std::vector<const FixRule*> fixes;
   int width = 0;
-  for (const auto& [id, fix] : rules.fixes()) {
-    if (std::find(fix.causes.begin(), fix.causes.end(), cause.id) == fix.causes.end()) continue;
-    fixes.push_back(&fix);
-    width = std::max(width, count_columns(id));
-  }
-  for (const FixRule* fix : fixes)
-    page.text("  " + page.paint.bold(pad(plain_line(fix->id), width)) + "  ", plain_line(fix->title));
-  if (fixes.empty()) page.text("  ", "None: " + plain_line(cause.no_fix));
+  for (const auto& [id, title] : cause.fixes) width = std::max(width, count_columns(id));
+  for (const auto& [id, title] : cause.fixes)
+    page.text("  " + page.paint.bold(pad(plain_line(id), width)) + "  ", plain_line(title));
+  if (cause.fixes.empty()) page.text("  ", "None: " + plain_line(cause.no_fix));
 }
 
 /// `report` is the diagnosis of the user's log, for the numbers in the texts; null without a log.
-void explain_cause(Page& page, const RulePack& rules, const CauseRule& cause, const Report* report, bool trace) {
+void explain_rule(Page& page, const RulePack& rules, const CauseRule& cause, const Report* report, bool trace) {
   add_title(page, "cause", cause.id, cause.title);
+  const CauseExplanation explanation = explain_cause(rules, cause);
   const ReportCause* judged = report && report->why_not ? &*report->why_not : nullptr;
-  if (judged)
-    add_prose(page, judged->explain);
-  else
-    add_prose(page, cause.explain.with_letters());
-  if (!report) {
-    add_signs(page, "Signs for it", cause, 1);
-    add_signs(page, "Signs against it", cause, -1);
-    if (cause.possible) page.text("  - ", "ruled out: " + plain_line(cause.impossible));
-  }
+  add_prose(page, judged ? judged->explain : explanation.text);
+  if (!report)
+    for (const SignList& list : list_signs(explanation)) add_list(page, list.title, *list.signs);
   if (trace) add_rule(page, cause);
-  add_fixes_for(page, rules, cause);
+  add_fixes_of(page, explanation);
   if (!cause.guide.empty()) {
     page.blank();
     page.text("", page.paint.dim("More: " + cause.guide));
@@ -199,16 +185,66 @@ bool explain_family(Page& page, const std::vector<FormatInfo>& formats, const st
   return !own.empty();
 }
 
+/// A question whose answer separates causes, with the command that answers it.
+struct SettlingQuestion {
+  std::string_view question, command;
+};
+
+constexpr auto settling_questions = std::to_array<SettlingQuestion>({
+    {"Did it fail while loading the model, or in a step? Record both outputs, with the whole traceback",
+     "python train.py 2>&1 | tee train.log"},
+    {"Does memory grow, or is one step too large? Print it once per step",
+     "print(step, torch.cuda.memory_allocated(), torch.cuda.memory_reserved())"},
+    {"Does another process use the GPU, and how large is the GPU? Look before the run starts",
+     "nvidia-smi --query-compute-apps=pid,used_memory --format=csv\n"
+     "nvidia-smi --query-gpu=name,memory.total --format=csv"},
+    {"Was it host RAM? The kernel's log names the process that it killed",
+     "dmesg -T | grep -i -E 'oom|killed process'"},
+    {"Not obvious? Let oomdoctor record all of this", "oomdoctor run python train.py"},
+});
+
+/// The verdict without a cause. `report` is the diagnosis of the user's log; null without a log.
+void explain_unclear(Page& page, const RulePack& rules, const Report* report) {
+  add_title(page, "verdict", std::string(unclear_id), "Out of memory, cause unclear");
+  add_prose(page,
+            "The log shows that memory ran out, but not why: several causes explain it, and none is clearly more "
+            "probable than the others. A wrong cause would cost you more time than a question, so oomdoctor lists the "
+            "probable ones.");
+  page.heading("Questions that settle it");
+  std::vector<Question> questions = report ? report->questions : std::vector<Question>{};
+  if (questions.empty())
+    for (const auto& [text, command] : settling_questions)
+      questions.push_back({"", std::string(text), std::string(command)});
+  for (const Question& question : questions) terminal::add_question(page, "  - ", question);
+  page.heading("Causes");
+  int width = 0;
+  for (const auto& [id, cause] : rules.causes()) width = std::max(width, count_columns(id));
+  const auto row = [&](const std::string& before, const std::string& id, const std::string& title) {
+    page.text(before + page.paint.bold(pad(plain_line(id), width)) + "  ", plain_line(title));
+  };
+  if (report && !report->causes.empty()) {
+    for (const ReportCause& cause : report->causes)
+      if (cause.probability >= min_shown_probability)
+        row(fmt::format("  {:>4}  ", percent_text(cause.probability)), cause.cause, cause.title);
+  } else {
+    for (const auto& [id, cause] : rules.causes()) row("  ", id, cause.title);
+  }
+  page.blank();
+  page.text("", page.paint.dim("oomdoctor explain ID shows the signs and fixes of a cause."));
+}
+
 /// Returns false if no table has the id. Ids of causes contain "_", ids of fixes "-", facts a dot and formats a slash,
 /// so they do not collide in practice.
 bool explain(Page& page, const RulePack& rules, const std::vector<FormatInfo>& formats, const std::string& id,
              const Report* report, bool trace) {
   if (const auto cause = rules.causes().find(id); cause != rules.causes().end())
-    explain_cause(page, rules, cause->second, report, trace);
+    explain_rule(page, rules, cause->second, report, trace);
   else if (const auto fix = rules.fixes().find(id); fix != rules.fixes().end())
     explain_fix(page, fix->second, report, trace);
   else if (const auto myth = rules.myths().find(id); myth != rules.myths().end())
     explain_myth(page, myth->second, trace);
+  else if (id == unclear_id || id == undetermined)
+    explain_unclear(page, rules, report);
   else if (const FactSpec* fact = find_fact_spec(id))
     explain_fact(page, *fact);
   else {
@@ -239,6 +275,8 @@ void add_numbers(Page& page, const Report& report, const std::string& id) {
   if (report.why_not) add_evidence(page, report, *report.why_not);
   for (std::size_t i = 0; i < report.fixes.size(); ++i)
     if (report.fixes[i].id == id) page.text("  ", fmt::format("Fix {} of {}.", i + 1, report.fixes.size()));
+  if (id == unclear_id || id == undetermined)
+    page.text("  ", plain_line(verdict_words(report) + ". " + capitalised(conclusion_words(report))));
   for (const HeldBack& held : report.held_back)
     if (held.id == id) add_part(page, "won't help", held.because);
   if (page.str().size() == before) page.text("  ", "This log shows nothing about it.");
@@ -251,6 +289,7 @@ std::vector<std::string> all_ids(const RulePack& rules, const std::vector<Format
   for (const auto& [id, rule] : rules.myths()) ids.push_back(id);
   for (const auto& spec : fact_specs()) ids.emplace_back(spec.name);
   for (const auto& format : formats) ids.push_back(format.name);
+  ids.emplace_back(unclear_id);
   return ids;
 }
 
@@ -270,7 +309,7 @@ int run_explain(const Arguments& arguments) {
   Page page(view.width, Paint{view.color, view.ascii});
   if (!explain(page, rules, formats, id, nullptr, trace)) {
     const std::string near = suggestion(id, all_ids(rules, formats));
-    throw Error(fmt::format("unknown id '{}': no cause, fix, myth, fact or format has it", id), "",
+    throw Error(fmt::format("unknown id '{}': no verdict, cause, fix, myth, fact or format has it", id), "",
                 near.empty() ? "oomdoctor list causes|fixes|myths|facts|formats shows all ids" : near);
   }
   if (arguments.words.size() == 1) return print(page.str()), 0;

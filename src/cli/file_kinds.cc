@@ -104,8 +104,13 @@ bool names_logs(std::string_view stem) {
 bool is_own_report(std::string_view first) {
   const std::string_view line = first.substr(0, first.find('\n'));
   if (line.starts_with("{\"oomdoctor_jsonl\"") || line.starts_with("{\"oomdoctor_survey\"")) return true;
-  if (line.ends_with(" of them recognised") && line.find(": ") != line.npos) return true;  // the verbose report
-  if (first.find("\n── -v shows the evidence") != first.npos) return true;                 // the short one
+  // The verbose report has its inputs first, or after its headline.
+  constexpr std::size_t headline = 512;  // bytes; it wraps
+  if (const std::size_t end = first.substr(0, headline).find(" of them recognised\n"); end != first.npos) {
+    const std::string_view above = first.substr(0, end);
+    if (above.substr(above.rfind('\n') + 1).find(": ") != above.npos) return true;
+  }
+  if (first.find("\n── -v shows the evidence") != first.npos) return true;  // the short one
   const auto tool = first.find("\"tool\":");
   return first.starts_with("{") && first.find("\"schema_version\":") < tool && tool != first.npos &&
          first.substr(tool, 64).find("\"oomdoctor\"") != std::string_view::npos;

@@ -35,7 +35,7 @@ bool is_packed_name(std::string_view name);
 /// True for a name of an archive with members, compressed or not: "logs.tar.gz", "logs.tgz", "logs.zip".
 bool is_archive_name(std::string_view name);
 
-/// True for a folder whose content is no log of a job: .git, node_modules, oomdoctor-out.
+/// True for a folder whose content is not a log of a job: .git, node_modules, oomdoctor-out.
 bool is_foreign_folder(std::string_view name);
 
 }  // namespace oomdoctor::cli

@@ -62,7 +62,7 @@ bool is_size_of(i64 size, const GpuModel& model) {
 }
 
 /// The models whose name, from one of its words on, begins like the typed one: "A100" and "4060ti" match several or
-/// have a longer name. What drivers print behind a model's name ("A100 SXM") is ignored.
+/// have a longer name. What drivers print after a model's name ("A100 SXM") is ignored.
 std::vector<std::string> find_alike(std::string typed) {
   typed = letters_and_digits(typed);
   for (const std::string_view form : {"sxm4", "sxm5", "sxm2", "sxm", "pcie"})

@@ -68,8 +68,8 @@ std::string general_help() {
     add_row(page, fmt::format("  oomdoctor {} {}", command.name, command.usage), command.description, command_column);
   page.blank();
   page.text("",
-            "A log in the place of a command is analyzed: oomdoctor train.log, or kubectl logs POD | oomdoctor. Each "
-            "command has its own --help. oomdoctor --version prints the version.");
+            "Without a command, oomdoctor analyzes: oomdoctor train.log, oomdoctor -v train.log, or kubectl logs POD | "
+            "oomdoctor. Each command has its own --help. oomdoctor --version prints the version.");
   page.blank();
   page.text("",
             "Exit status: 0 success, nothing at the --fail-on or --fail-if level; 1 something at that level; 2 an "

@@ -136,7 +136,7 @@ class InputSearch {
   }
 
   /// True for an archive with members. Most logs have names that spare looking into them. torch.save() writes a
-  /// checkpoint as an archive, too.
+  /// checkpoint as an archive as well.
   static bool holds_logs(const std::string& path) {
     const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
     return (kind_of_name(name) != FileKind::log || is_packed_name(name)) && is_archive(path) &&
@@ -163,7 +163,7 @@ class InputSearch {
         fmt::format("left out: {}{}", fmt::join(left_out_, ", "), more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
-  /// A log by two names, links or spellings counts once: by the first name that is no link, else by the first one.
+  /// A log by two names, links or spellings counts once: by the first name that is not a link, else by the first one.
   void keep_one_name() {
     std::sort(found_.begin(), found_.end(), natural_less);
     found_.erase(std::unique(found_.begin(), found_.end()), found_.end());

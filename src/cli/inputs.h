@@ -20,7 +20,7 @@ std::vector<LogSource> resolve_inputs(const std::vector<std::string>& words, Opt
 std::vector<std::string> resolve_part_files(const std::vector<std::string>& words);
 
 /// The files of --format-file. Without that option, .oomdoctor.toml of the working directory, if it is a regular file
-/// and this is no CI job. Throws Error for a missing file.
+/// and this is not a CI job. Throws Error for a missing file.
 std::vector<std::string> find_format_files(const Arguments& arguments);
 
 }  // namespace oomdoctor::cli

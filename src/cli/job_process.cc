@@ -1,13 +1,13 @@
 #include "cli/job_process.h"
 
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/parse_whole.h"
 #include "base/small_file.h"
 
 namespace oomdoctor::cli {
@@ -28,13 +28,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
-unsigned long long number_in(std::string_view word) {
-  unsigned long long number = 0;
-  std::from_chars(word.data(), word.data() + word.size(), number);
-  return number;
-}
-
-/// From /proc/PID/stat; nullopt if that cannot be read. The fields are counted behind the name, which may contain
+/// From /proc/PID/stat; nullopt if that cannot be read. The fields are counted after the name, which may contain
 /// anything.
 std::optional<ProcessState> read_state(pid_t pid) {
   constexpr std::size_t state = 0, threads = 17, started = 19;
@@ -44,7 +38,8 @@ std::optional<ProcessState> read_state(pid_t pid) {
     if (name_end == text.npos) return std::nullopt;
     const auto words = split_words(std::string_view(text).substr(name_end + 1));
     if (words.size() <= started) return std::nullopt;
-    return ProcessState{words[state][0], number_in(words[threads]), number_in(words[started])};
+    return ProcessState{words[state][0], leading_integer<unsigned long long>(words[threads]),
+                        leading_integer<unsigned long long>(words[started])};
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -61,7 +56,7 @@ bool JobProcess::has_ended() const {
   const auto now = read_state(pid_);
   if (!now) return false;  // without /proc, only the number is known
   if (started_ && now->started != *started_) return true;
-  // The first thread of a process may end before the others; then it looks like a zombie, too.
+  // The first thread of a process may end before the others; then it looks like a zombie as well.
   return (now->state == 'Z' && now->threads <= 1) || now->state == 'X';
 }
 

@@ -1,4 +1,6 @@
 // oomdoctor list: the ids of a kind, each with one line. oomdoctor schema is also here.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -9,6 +11,7 @@
 #include "cli/knowledge.h"
 #include "cli/model_config.h"
 #include "cli/published_models.h"
+#include "facts/gpu_models.h"
 #include "formats/format_table.h"
 #include "formats/user_formats.h"
 #include "render/layout.h"
@@ -45,9 +48,18 @@ std::vector<ListRow> model_rows() {
   return rows;
 }
 
+/// The GPUs of `estimate --card`, as people type them.
+std::vector<ListRow> gpu_rows() {
+  std::vector<ListRow> rows;
+  for (const GpuModel& model : gpu_models())
+    rows.push_back({short_gpu_name(model), fmt::format("{}, {:.2f} GiB", model.name, model.gibibytes)});
+  return rows;
+}
+
 std::vector<ListRow> rows_for(const Arguments& arguments) {
   const std::string& kind = arguments.words.front();
   if (kind == "models") return model_rows();
+  if (kind == "gpus") return gpu_rows();
   if (kind == "facts") return fact_rows();
   const RulePack rules = load_rules(arguments);
   if (kind == "causes") return list_rows(rules.causes());

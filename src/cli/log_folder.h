@@ -1,5 +1,5 @@
-// The logs of a folder that the user names: all text in it, at any depth. What is no log is left out without a word if
-// its kind is known; everything else that is not read is listed, with the reason.
+// The logs of a folder that the user names: all text in it, at any depth. What is not a log is left out without a word
+// if its kind is known; everything else that is not read is listed, with the reason.
 #pragma once
 
 #include <string>

@@ -28,6 +28,16 @@ bool names_log(const std::string& word) {
   return word == "-" || (!is_command(word) && !word.starts_with('-') && std::filesystem::exists(word, unknown));
 }
 
+/// The place of the command in the arguments; their number if there is none, as in `oomdoctor train.log` and
+/// `oomdoctor --quiet train.log`. Options may come before the command: `oomdoctor -v compare a.log b.log`.
+std::size_t command_place(const std::vector<std::string>& typed) {
+  if (names_log(typed[0])) return typed.size();
+  const CommandSpec& analyze = find_command("analyze");
+  if (match_option(analyze, typed[0]) == nullptr) return 0;
+  const std::size_t word = count_options(analyze, typed);
+  return word < typed.size() && is_command(typed[word]) ? word : typed.size();
+}
+
 /// True if a log comes on standard input: `kubectl logs POD | oomdoctor`.
 bool is_fed() {
   struct stat input {};
@@ -48,9 +58,11 @@ int run(const std::vector<std::string>& typed) {
     print(std::string("oomdoctor ") + version + " (report schema " + report_schema_version + ")\n");
     return 0;
   }
-  const bool is_log = names_log(typed[0]);
-  const CommandSpec& command = find_command(is_log ? "analyze" : typed[0]);
-  const Arguments arguments = parse_arguments(command, {typed.begin() + (is_log ? 0 : 1), typed.end()});
+  const std::size_t at = command_place(typed);
+  const CommandSpec& command = find_command(at < typed.size() ? typed[at] : "analyze");
+  std::vector<std::string> rest = typed;
+  if (at < typed.size()) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at));
+  const Arguments arguments = parse_arguments(command, rest);
   if (arguments.has("help")) {
     print(command_help(command));
     return 0;

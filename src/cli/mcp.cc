@@ -1,6 +1,6 @@
 // oomdoctor mcp: serves coding agents by the Model Context Protocol. A message is a line on standard input, an answer a
 // line on standard output, and nothing else is ever printed there: each call is a command of oomdoctor in a process
-// beside this one, with its output captured.
+// next to this one, with its output captured.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -61,7 +61,7 @@ std::vector<std::string> resolve_roots(const Arguments& arguments) {
 ToolResult make_result(CapturedRun run) {
   if (run.cancelled) return {{}, false, true};
   if (run.signal != 0) return {{fmt::format("oomdoctor was killed by signal {}", run.signal)}, true};
-  // A report without anything readable has the status of an error, too.
+  // A report without anything readable has the status of an error as well.
   if (run.status >= exit_error && run.output.empty()) return {{run.errors}, true};
   ToolResult result;
   const bool cut = run.output_size > run.output.size();

@@ -56,7 +56,7 @@ i64 count_experts(const ConfigFields& config) {
   return size_or(config, {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}, 1);
 }
 
-/// True for layers that are no attention with an MLP: experts or latent attention of an unknown form, convolutions, a
+/// True for layers that are not attention with an MLP: experts or latent attention of an unknown form, convolutions, a
 /// recurrence, nested descriptions of a layer.
 bool is_irregular(const ConfigFields& config, const ModelShape& shape) {
   const auto has = [&](std::string_view name) { return config.has(name); };

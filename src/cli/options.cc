@@ -7,7 +7,6 @@
 #include <boost/program_options.hpp>
 
 #include "base/ascii.h"
-#include "base/edit_distance.h"
 #include "base/error.h"
 
 namespace oomdoctor::cli {
@@ -50,7 +49,7 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
 }
 
 /// The value in the spelling of the table, because choices are compared without regard to case. Throws Error if it is
-/// no choice.
+/// not a choice.
 std::string checked_value(const CommandSpec& command, const OptionSpec& option, const std::string& value) {
   const auto& choices = choices_of(command, option);
   if (choices.empty()) return value;
@@ -70,21 +69,6 @@ void check_words(const CommandSpec& command, const std::vector<std::string>& typ
   if (std::find(command.words.begin(), command.words.end(), typed[0]) != command.words.end()) return;
   const std::string near = suggestion(typed[0], command.words);
   throw Error(fmt::format("{} does not know '{}'", command.name, typed[0]), "", near.empty() ? all : near + " " + all);
-}
-
-/// The number of arguments before the first word: options, and their values.
-std::size_t count_options(const CommandSpec& command, const std::vector<std::string>& typed) {
-  std::size_t i = 0;
-  while (i < typed.size() && typed[i].size() > 1 && typed[i].front() == '-' && typed[i] != "--") {
-    const std::string& word = typed[i++];
-    for (const auto name : command.options) {
-      const OptionSpec& option = find_option(name);
-      const bool is_it =
-          word == fmt::format("--{}", option.name) || (option.letter != 0 && word == fmt::format("-{}", option.letter));
-      if (is_it && !option.argument.empty() && i < typed.size()) ++i;
-    }
-  }
-  return i;
 }
 
 /// Replaces the library's messages by Errors that name the option and the help page.
@@ -145,12 +129,50 @@ const CommandSpec& find_command(const std::string& name) {
     names.emplace_back(command.name);
   }
   if (name.starts_with('-')) {
-    const std::string near = suggestion(name, {"--help", "--version"});
+    std::vector<std::string> options = {"--version"};
+    for (const auto option : find_command("analyze").options) options.push_back("--" + std::string(option));
+    const std::string near = suggestion(name, options);
     throw Error(fmt::format("unknown option '{}'", name), "", near.empty() ? "see oomdoctor --help" : near);
   }
   const std::string near = suggestion(name, names);
   throw Error(fmt::format("unknown command '{}'", name), "",
               near.empty() ? fmt::format("to read a log: oomdoctor analyze {}", name) : near);
+}
+
+const OptionSpec* match_option(const CommandSpec& command, std::string_view word) {
+  const std::string_view typed = word.substr(0, word.find('='));
+  for (const auto name : command.options) {
+    const OptionSpec& option = find_option(name);
+    const bool is_long = typed.starts_with("--") &&
+                         (typed.substr(2) == option.name || (!option.alias.empty() && typed.substr(2) == option.alias));
+    const bool is_letter = option.letter != 0 && typed.size() > 1 && typed[0] == '-' && typed[1] == option.letter;
+    if (is_long || is_letter) return &option;
+  }
+  return nullptr;
+}
+
+namespace {
+
+/// Whether the word after this option is its value: "--width 60", "-w 60", "-qw 60"; not "--width=60", "-w60".
+bool takes_next(const CommandSpec& command, std::string_view word) {
+  if (word.starts_with("--")) {
+    const OptionSpec* option = match_option(command, word);
+    return option != nullptr && !option->argument.empty() && word.find('=') == word.npos;
+  }
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const OptionSpec* option = match_option(command, std::string{'-', word[i]});
+    if (option == nullptr || !option->argument.empty()) return option != nullptr && i + 1 == word.size();
+  }
+  return false;
+}
+
+}  // namespace
+
+std::size_t count_options(const CommandSpec& command, const std::vector<std::string>& typed) {
+  std::size_t i = 0;
+  while (i < typed.size() && typed[i].size() > 1 && typed[i].front() == '-' && typed[i] != "--")
+    i += takes_next(command, typed[i]) && i + 1 < typed.size() ? std::size_t{2} : 1;
+  return i;
 }
 
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed) {

@@ -85,6 +85,11 @@ const std::vector<std::string>& choices_of(const CommandSpec& command, const Opt
 bool is_command(std::string_view name);
 /// Throws Error for an unknown command, with a suggestion.
 const CommandSpec& find_command(const std::string& name);
+/// The option of the command that a word is: "--quiet", "--format=json", "-v", "-qv" (the first letter). nullptr for
+/// any other word.
+const OptionSpec* match_option(const CommandSpec& command, std::string_view word);
+/// The number of arguments before the first word: options, and their values.
+std::size_t count_options(const CommandSpec& command, const std::vector<std::string>& typed);
 /// Throws Error for an unknown option, a missing argument and an invalid value or word.
 Arguments parse_arguments(const CommandSpec& command, const std::vector<std::string>& typed);
 

@@ -11,7 +11,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "cli/console.h"
 
 namespace oomdoctor::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include "cli/console.h"
 #include "cli/output_file.h"
 #include "cli/shared_report.h"
-#include "report/escape.h"
 
 namespace oomdoctor::cli {
 namespace {

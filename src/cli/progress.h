@@ -21,7 +21,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Prints nothing if standard error is no terminal, and nothing in the first second. The rate is that of the whole
+  /// Prints nothing if standard error is not a terminal, and nothing in the first second. The rate is that of the whole
   /// reading so far.
   void show(const Progress& progress);
 

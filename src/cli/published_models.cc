@@ -70,7 +70,7 @@ std::vector<std::string> list_names(const PublishedModel& model) {
   return names;
 }
 
-/// The whole name, and the name behind its publisher: "meta-llama/Llama-3-8B".
+/// The whole name, and the name after its publisher: "meta-llama/Llama-3-8B".
 std::vector<std::string> keys_of(const std::string& typed) {
   return {key_of(typed), key_of(std::string_view(typed).substr(typed.rfind('/') + 1))};
 }

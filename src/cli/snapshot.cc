@@ -19,7 +19,7 @@ namespace {
 [[noreturn]] void refuse(const Report& report) {
   for (const ReportNote& note : report.notes)
     if (!note.code.empty()) throw Error(note.text);
-  throw Error(fmt::format("{} is no allocator snapshot", report.inputs.front().path), "",
+  throw Error(fmt::format("{} is not an allocator snapshot", report.inputs.front().path), "",
               "oomdoctor analyze reads logs");
 }
 

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "cli/analysis.h"
 #include "cli/commands.h"
-#include "cli/console.h"
 #include "cli/inputs.h"
 #include "cli/outputs.h"
 #include "cli/progress.h"

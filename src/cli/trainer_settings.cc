@@ -55,7 +55,7 @@ constexpr auto same_optimizers = std::to_array<SameOptimizer>({
     {"lion_32bit", "Lion"},
 });
 
-/// Without quotes, a comment behind it, and the brackets of a list.
+/// Without quotes, a comment after it, and the brackets of a list.
 std::string plain_value(std::string_view text) {
   text = trimmed(text);
   if (!text.empty() && (text.front() == '"' || text.front() == '\'')) {

@@ -15,7 +15,7 @@ namespace oomdoctor::cli {
 /// Names with underscores and their values as texts; a switch is "true", a list is joined by commas.
 using TrainerSettings = std::map<std::string, std::string, std::less<>>;
 
-/// The top level of a YAML file. What is nested, or is no YAML at all, is left out: no setting of a size is nested.
+/// The top level of a YAML file. What is nested, or is not YAML at all, is left out: no setting of a size is nested.
 TrainerSettings read_yaml_settings(std::string_view text);
 /// "--name value", "--name=value" and "--name" of a command line; later ones have the last word.
 TrainerSettings read_command_settings(const std::vector<std::string>& words);

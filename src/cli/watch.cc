@@ -38,7 +38,6 @@
 #include "oomdoctor/growing_logs.h"
 #include "redact/redact.h"
 #include "report/escape.h"
-#include "report/utf8.h"
 
 namespace oomdoctor::cli {
 namespace {

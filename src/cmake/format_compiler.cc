@@ -61,7 +61,7 @@ void add(std::vector<Format>& formats, const Format& format, const std::string& 
   formats.push_back(format);
 }
 
-/// Throws Error for a key whose setting is no fact, because nothing would read it.
+/// Throws Error for a key whose setting is not a fact, because nothing would read it.
 void check_fact(const SettingFormat& setting, const TomlTable& table) {
   const std::string fact = "settings." + std::string(setting.setting);
   if (setting.spelling == SettingSpelling::text || find_fact_spec(fact) != nullptr) return;

@@ -37,6 +37,8 @@ std::string make_source(const std::string& folder) {
     rows += "      {.name = " + literal(program.name) + ",\n       .work = static_cast<Program::Work>(" +
             std::to_string(static_cast<int>(program.work)) +
             "),\n       .images = " + (program.images ? "true" : "false") +
+            ",\n       .one_sample = " + (program.one_sample ? "true" : "false") +
+            ",\n       .grows = " + (program.grows ? "true" : "false") +
             ",\n       .message = " + literal(program.message) + ",\n       .embeds = " + list(program.embeds) +
             ",\n       .files = " + list(program.files) + ",\n       .parsers = " + list(program.parsers) + "},\n";
   return "// Written by src/cmake/program_compiler.cc from the files in rules/programs/.\n"

@@ -45,6 +45,7 @@ int main(int count, char** words) {
     oomdoctor::RulePack pack;
     pack.add_folder(folder);
     oomdoctor::check_claims(pack, oomdoctor::read_claims(folder + "/claims.toml"));
+    oomdoctor::check_gaps(pack, folder + "/names.toml");
     return oomdoctor::make_source(pack);
   });
 }

@@ -65,7 +65,7 @@ void sort(Range& range) {
 
 }  // namespace ranges
 
-/// Decimal numbers in chars_format::general, rounded as strtod() rounds them. "inf" and "nan" are no numbers of a log.
+/// Decimal numbers in chars_format::general, rounded as strtod() rounds them. "inf" and "nan" are not numbers of a log.
 inline from_chars_result from_chars(const char* first, const char* last, double& value) {
   const auto count_digits = [&](const char*& at) {
     const char* const begin = at;

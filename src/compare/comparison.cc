@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "compare/setting_effects.h"
 #include "facts/analysis.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/words.h"
 

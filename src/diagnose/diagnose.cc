@@ -108,8 +108,8 @@ MadePart make_part(const LogSource& log, const LogReader& logs, const Options& o
   }
   if (!options.secrets_in_parts) remove_secrets(file);
   const std::string path = without_secrets(log.path);
-  if (digest.empty()) digest = digest_of_text(partial_line({path, ""}, file));
-  part.line = partial_line({path, digest}, file);
+  if (digest.empty()) digest = digest_of_text(partial_line({path, "", {}}, file));
+  part.line = partial_line({path, digest, file_time(log)}, file);
   return part;
 }
 
@@ -141,7 +141,7 @@ void read_parts(const std::vector<LogSource>& sources, const Options& options, c
     file.lost.front().what = lost.what;
     if (!options.secrets_in_parts) remove_secrets(file);
     const std::string path = without_secrets(lost.path);
-    take(partial_line({path, digest_of_text(partial_line({path, ""}, file))}, file));
+    take(partial_line({path, digest_of_text(partial_line({path, "", {}}, file)), {}}, file));
   }
 }
 

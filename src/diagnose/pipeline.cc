@@ -1,5 +1,7 @@
 #include "diagnose/pipeline.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -106,7 +108,8 @@ Result diagnose_scan(ScanResult scan, const Rules& rules, const Options& options
   resolve_units(scan, how);
   for (Series& series : scan.series) count_values_of_repeated_steps(series);
   Analysis analysis = analyse(scan, how);
-  const Diagnosis diagnosis = needs_judgement(analysis) ? judge(rules.pack(), analysis.facts) : Diagnosis{};
+  const Diagnosis diagnosis =
+      needs_judgement(analysis) ? judge(rules.pack(), analysis.facts, analysis.quotes) : Diagnosis{};
   Report report = assemble(scan, analysis, diagnosis, {options.why_not, options.trace, all_series});
   report.tool_version = version;
   for (const Input& input : scan.inputs)
@@ -119,6 +122,14 @@ std::size_t thread_count(const Options& options) { return options.jobs > 0 ? opt
 std::size_t threads_per_log(std::size_t logs, const Options& options) {
   const std::size_t threads = thread_count(options);
   return logs < threads ? threads : 1;
+}
+
+std::optional<std::int64_t> file_time(const LogSource& log) {
+  if (log.memory || log.member || is_stream(log)) return std::nullopt;
+  struct stat status {};
+  const std::string& last = log.continued.empty() ? log.path : log.continued.back();
+  if (stat(last.c_str(), &status) != 0 || status.st_mtime < 0) return std::nullopt;
+  return static_cast<std::int64_t>(status.st_mtime);
 }
 
 bool is_stream(const LogSource& log) {

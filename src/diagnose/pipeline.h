@@ -1,7 +1,8 @@
-// The pipeline behind all public functions: read, analyse, judge, report.
+// The pipeline of all public functions: read, analyse, judge, report.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ class LogReader {
   /// The digest of the log's content. Throws Error if it cannot be read, or not twice.
   std::string digest_of(const LogSource& log) const;
   const Scanner& scanner() const { return *scanner_; }
-  /// A scan with everything that a result has beside it.
+  /// A scan with everything that a result has besides.
   ScanResult finished(ScanResult scan) const;
 
  private:
@@ -75,5 +76,8 @@ std::size_t thread_count(const Options& options);
 std::size_t threads_per_log(std::size_t logs, const Options& options);
 /// True for a log that can be read only once: standard input, a pipe, a terminal.
 bool is_stream(const LogSource& log);
+/// The last change of a log's file, of a log in several pieces that of the last one, in seconds since 1970; nullopt for
+/// a log in memory or in an archive.
+std::optional<std::int64_t> file_time(const LogSource& log);
 
 }  // namespace oomdoctor

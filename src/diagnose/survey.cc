@@ -95,12 +95,19 @@ class SurveyLogs {
     return paths;
   }
 
+  const std::string& path_of(std::size_t i) const { return path(logs_[i]); }
+  std::optional<double> file_time(std::size_t i) const {
+    const SurveyedLog& log = logs_[i];
+    const auto time = log.source ? oomdoctor::file_time(*log.source) : parts_->id(log.part).modified;
+    return time ? std::optional(static_cast<double>(*time)) : std::nullopt;
+  }
+
   /// A log that cannot be read gives an unreadable input and a problem.
   ScanResult read(std::size_t i, std::size_t threads) {
     const SurveyedLog& log = logs_[i];
     try {
       if (!log.source) return take_problem(parts_->read(log.part));
-      if (is_stream(*log.source)) throw Error(path(log) + " is no file");
+      if (is_stream(*log.source)) throw Error(path(log) + " is not a file");
       return reader_.read(*log.source, threads);
     } catch (const Error& error) {
       add_problem(left_out_words(error.what()));
@@ -206,6 +213,9 @@ SurveyedJob survey_job(const std::vector<std::size_t>& job, SurveyLogs& logs, co
   const Result result = diagnose_scan(merger.take(), rules, options, threads, Purpose::line);
   SurveyedJob out{span_of(identity), make_survey_job(result.report, result.scan, result.analysis)};
   out.line.user = find_user(result.scan);
+  if (!out.line.failed_at && !out.line.ended_at)
+    for (const std::size_t i : job)
+      if (logs.path_of(i) == out.line.path) out.line.file_time = logs.file_time(i);
   return out;
 }
 

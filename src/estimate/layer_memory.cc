@@ -1,4 +1,4 @@
-// A layer has blocks: attention, MLP and, behind an encoder, a second attention. Each block keeps its norm and the
+// A layer has blocks: attention, MLP and, after an encoder, a second attention. Each block keeps its norm and the
 // input of its linear layers, which tensor parallelism does not divide, and what the linear layers put out, which it
 // divides.
 #include "estimate/layer_memory.h"

@@ -316,7 +316,7 @@ std::vector<Price> sets_by_price(const Situation& situation, int max_risk) {
 }
 
 /// The changes of a set in an order in which each saves something. A change of what only the forward pass needs saves
-/// nothing while the optimizer's step needs more, so it comes behind the change that makes the step smaller. A change
+/// nothing while the optimizer's step needs more, so it comes after the change that makes the step smaller. A change
 /// that never saves anything is left out.
 Plan make_plan(const Situation& situation, RunShape run, unsigned set) {
   RunShape chosen = run;

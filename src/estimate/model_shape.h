@@ -13,7 +13,7 @@ namespace oomdoctor {
 /// The linear layers that get a LoRA adapter.
 enum class AdapterTargets { all_linear, query_and_value };
 
-/// A mixture of experts in place of the MLP. A token passes through some of the experts, and through the shared MLP.
+/// A mixture of experts instead of the MLP. A token passes through some of the experts, and through the shared MLP.
 struct Experts {
   i64 count = 0, active = 0;  ///< of a layer; of them for one token
   i64 width = 0;              ///< of the MLP of one expert
@@ -23,7 +23,7 @@ struct Experts {
 
 /// Latent attention: keys and values of all heads come from one short vector (DeepSeek).
 struct LatentAttention {
-  i64 latent = 0, rotary = 0;        ///< numbers of the vector, and those that all heads share beside it
+  i64 latent = 0, rotary = 0;        ///< numbers of the vector, and those that all heads share besides
   i64 query_rank = 0;                ///< of the short vector for the queries; 0: they come from the hidden state
   i64 key_size = 0, value_size = 0;  ///< of one head; keys and queries are longer by `rotary`
 };

@@ -112,7 +112,7 @@ void BudgetMaker::add_unet_activations() {
     add(in, {"activations", "activations", to_bytes(images * bytes, activation_error * images * bytes),
              fmt::format("{} × {}", formula, image_words(images)), Moment::pass, true});
   };
-  const auto size = [](double bytes) { return computed_bytes_text(whole_number(bytes)); };
+  const auto size = [](double bytes) { return computed_bytes_text(bytes); };
   if (!training_) return term(unet.passing, size(unet.passing) + " in the largest block");
   if (in.choice(run_.checkpointing, "checkpointing") != Checkpointing::full)
     return term(unet.kept, fmt::format("{} in all {:.0f} blocks", size(unet.kept), unet.blocks));

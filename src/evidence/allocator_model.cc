@@ -168,7 +168,7 @@ AllocatorModel::CacheBlock* AllocatorModel::grow(FreeList& list, u64 size) {
   return address ? make_block({.address = *address, .size = segment, .list = &list}) : nullptr;
 }
 
-/// Maps memory behind a range until its last free block is large enough. What was mapped before the driver refuses
+/// Maps memory after a range until its last free block is large enough. What was mapped before the driver refuses
 /// stays in the list.
 AllocatorModel::CacheBlock* AllocatorModel::grow_range(FreeList& list, u64 size) {
   CacheBlock* block = find_growing_block(list, size);

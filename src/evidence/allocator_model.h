@@ -38,12 +38,12 @@ class MemoryDriver {
   virtual void free(u64 address, u64 size) = 0;
   /// The first address of a new expandable range, which has no memory yet; nullopt if there is no room.
   virtual std::optional<u64> reserve_range() = 0;
-  /// Whether the driver puts memory behind this part of a range.
+  /// Whether the driver puts memory after this part of a range.
   virtual bool map(u64 address, u64 size) = 0;
   virtual void unmap(u64 address, u64 size) = 0;
 };
 
-/// One device's allocator. The caller numbers the allocations from 0; a request that fails has a number, too.
+/// One device's allocator. The caller numbers the allocations from 0; a request that fails has a number as well.
 class AllocatorModel {
  public:
   static constexpr u32 default_pool = 0;  ///< other pools are private: a graph's, or a torch.cuda.MemPool's

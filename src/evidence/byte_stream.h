@@ -1,4 +1,4 @@
-// The bytes of an input from front to back, a piece at a time, for readers of formats that are no text. A reader asks
+// The bytes of an input from front to back, a piece at a time, for readers of formats that are not text. A reader asks
 // for as many bytes as its next element needs; memory is one piece and the longest element.
 #pragma once
 

@@ -84,7 +84,7 @@ class SnapshotReading {
       if (rest.find_first_not_of('\0') != rest.npos) {
         add_note(
             "snapshot_trailing",
-            fmt::format("{} continues behind the STOP of its pickle; oomdoctor did not read the rest", source_.name()),
+            fmt::format("{} continues after the STOP of its pickle; oomdoctor did not read the rest", source_.name()),
             end);
         break;
       }

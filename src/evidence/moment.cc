@@ -55,7 +55,7 @@ OpenLives find_lives(const std::vector<TraceEvent>& events, MemoryMoment& moment
   return open;
 }
 
-/// Undoes what happened behind the moment. Sizes of blocks that were freed there stay unknown.
+/// Undoes what happened after the moment. Sizes of blocks that were freed there stay unknown.
 void undo(const std::vector<TraceEvent>& events, std::unordered_map<u64, LiveBlock>& live, MemoryMoment& moment) {
   const bool has_requests = std::any_of(events.begin(), events.end(),
                                         [](const TraceEvent& e) { return e.action == TraceAction::free_requested; });
@@ -129,7 +129,7 @@ MemoryMoment find_memory_moment(const DeviceSnapshot& device, const SnapshotFile
   const OpenLives open = find_lives(events, moment);
   std::unordered_map<u64, LiveBlock> live;
   bool lost = false;
-  std::unordered_set<u64> later;  // addresses of allocations behind the moment
+  std::unordered_set<u64> later;  // addresses of allocations after the moment
   for (u32 i = moment.events; i < events.size(); ++i)
     if (events[i].action == TraceAction::alloc) later.insert(events[i].address);
   for (const DeviceBlock& block : device.blocks) {

@@ -3,7 +3,7 @@
 //
 //   events ──► lives (each allocation with its free) ──┐
 //   segments, blocks: the state at the end of the file ├─► the state at the moment
-//   what happened behind the moment, undone ───────────┘
+//   what happened after the moment, undone ────────────┘
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ struct BlockLife {
 /// A block that is not free, at the moment.
 struct LiveBlock {
   u64 address = 0;
-  u64 size = 0;  ///< 0 if unknown: freed behind the moment
+  u64 size = 0;  ///< 0 if unknown: freed after the moment
   u64 requested = 0;
   bool has_requested = true;  ///< else `requested` is its size
   bool pending = false;       ///< freed by the program, and a stream still uses it

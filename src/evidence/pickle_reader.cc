@@ -1,7 +1,6 @@
 #include "evidence/pickle_reader.h"
 
 #include <array>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -250,7 +249,7 @@ class PickleMachine {
   std::vector<u64> memo_bits_;
   std::vector<unsigned char> memo_tags_;
   std::size_t memoized_ = 0;
-  std::int64_t end_of_put_ = -1;  ///< behind the last opcode that filled the memo
+  std::int64_t end_of_put_ = -1;  ///< after the last opcode that filled the memo
 };
 
 bool PickleMachine::step() {

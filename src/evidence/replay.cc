@@ -126,7 +126,7 @@ class RecordedDriver final : public MemoryDriver {
     return false;
   }
 
-  /// A trace of overlapping segments is no allocator's.
+  /// A trace of overlapping segments is not an allocator's.
   bool overlaps(u64 address, u64 size) const {
     if (address + size < address) return true;
     const auto next = segments_.lower_bound(address);

@@ -152,7 +152,7 @@ void SnapshotBuilder::set_items(SnapshotValue dict, std::span<const SnapshotValu
     if (of.kind == ContainerKind::other) {
       if (is_true(pairs[i + 1])) of.index = 1;
     } else if (!is_text) {
-      refuse_malformed("a key of a dict is no text");
+      refuse_malformed("a key of a dict is not text");
     } else if (of.kind == ContainerKind::divisions) {
       const std::string_view name_of = text_of(pairs[i]);
       u64 megabytes = 0;

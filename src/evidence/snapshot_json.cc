@@ -69,7 +69,7 @@ class JsonEvents {
   bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const nlohmann::json::exception&) {
     if (!in_.ensure(1))
       throw SnapshotProblem{snapshot_cut, "the file is cut: it ends before its JSON does", in_.offset()};
-    throw SnapshotProblem{snapshot_malformed, "it is no valid JSON", in_.offset()};
+    throw SnapshotProblem{snapshot_malformed, "it is not valid JSON", in_.offset()};
   }
 
   SnapshotValue top() const { return top_; }

@@ -9,7 +9,7 @@ namespace oomdoctor {
 namespace {
 
 /// What the search for steps and growth goes by. A leak that is missed is a gap, a loop that is called a leak a false
-/// verdict: so each limit asks for more than the look-alike beside it shows.
+/// verdict: so each limit asks for more than the look-alike next to it shows.
 struct GrowthLimits {
   std::size_t least_steps =
       4;  ///< whole ones: the first makes states and caches, and two differences may be equal by chance
@@ -25,7 +25,7 @@ struct GrowthLimits {
   double turned_over = 0.25;      ///< bytes freed by bytes kept: more is a buffer
   double kept_of_drawdown = 0.7;  ///< a step frees far more than it keeps; a layer of one pass does not
   std::size_t longest_pause = 3;  ///< gaps between two growths by the usual one: a leak of each second or third batch
-  double longest_tail = 3;        ///< behind the last beginning, by the usual gap: else the steps had ended before
+  double longest_tail = 3;        ///< after the last beginning, by the usual gap: else the steps had ended before
   double early = 0.35;            ///< the growth of lines whose frees are unknown begins in this part of the trace
 };
 constexpr GrowthLimits growth_rule;

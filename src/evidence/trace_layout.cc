@@ -1,7 +1,5 @@
 #include "evidence/trace_layout.h"
 
-#include <algorithm>
-#include <bit>
 #include <map>
 
 #include "evidence/allocator_sizes.h"

@@ -74,6 +74,20 @@ std::optional<Bytes> find_external(
   return zero_floor(*oom.capacity - *oom.free - *reserved - Bytes{whole_number(own_other), 0});
 }
 
+/// Two numbers may lie close together by chance: a user's program and its helper.
+constexpr int min_adjacent = 3;
+
+/// The largest number of processes without a size whose numbers lie close together: a launcher started them at once.
+int count_adjacent(const std::vector<OtherProcess>& others) {
+  constexpr i64 reach = 16;  // a launcher starts a process for each of up to 8 GPUs, and each may start a helper
+  int most = 0;
+  for (const auto& first : others)
+    most = std::max(most, static_cast<int>(std::count_if(others.begin(), others.end(), [&](const OtherProcess& o) {
+                      return o.pid != 0 && o.used.count == 0 && o.pid >= first.pid && o.pid - first.pid < reach;
+                    })));
+  return most;
+}
+
 /// The number of other processes with nearly equal sizes typical of a context: other ranks of the job that opened a
 /// context on this GPU; 0 for fewer than two.
 int count_stray_contexts(const std::vector<OtherProcess>& others) {
@@ -117,15 +131,37 @@ const Incident* find_sibling(const ScanResult& scan, const Incident& incident, c
   return nullptr;
 }
 
-/// The line in which the job's launcher terminates this process, which shows that it belongs to the job.
-const Event* find_termination(const ScanResult& scan, i64 pid) {
-  const auto is_termination = [&](const Event& event) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    return remark != nullptr && remark->id == "collateral/terminated" && pid != 0 &&
-           remark->number == static_cast<double>(pid);
-  };
-  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), is_termination);
+/// The first remark of this id that names the process.
+const Event* find_remark_of(const ScanResult& scan, i64 pid, std::string_view id) {
+  const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& event) {
+    const Remark* remark = remark_of(event, id);
+    return remark != nullptr && pid != 0 && remark->number == static_cast<double>(pid);
+  });
   return found == scan.remarks.end() ? nullptr : &*found;
+}
+
+/// A line that shows that this process belongs to the job: its own lines have its number, the launcher starts or
+/// terminates it, or it names its rank.
+const Event* find_membership(const ScanResult& scan, i64 pid) {
+  for (const std::string_view id : {"job/worker", "collateral/terminated", "job/process"})
+    if (const Event* found = find_remark_of(scan, pid, id)) return found;
+  return nullptr;
+}
+
+/// Sets what shows that the largest other process is one of this job. Of smaller ones, it only keeps the fixes from
+/// stopping them.
+void membership_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {
+  std::vector<OtherProcess> foreign = incident.oom.others;
+  std::erase_if(foreign, [&](const OtherProcess& process) { return find_membership(scan, process.pid) != nullptr; });
+  if (foreign.size() == incident.oom.others.size()) return;
+  const auto largest = std::max_element(incident.oom.others.begin(), incident.oom.others.end(),
+                                        [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
+  const Event* membership = find_membership(scan, largest->pid);
+  if (membership == nullptr) return stop_facts(std::move(foreign), {incident.evidence}, facts);
+  facts.set("account.sibling_pid", Value{Number{static_cast<double>(largest->pid), 0}}, {membership->evidence});
+  facts.set("account.sibling", largest->used, {incident.evidence, membership->evidence});
+  facts.set("account.sibling_works", Value{std::get<Remark>(membership->what).id == "job/worker"},
+            {membership->evidence});
 }
 
 /// The runtime in the label of the context's part.
@@ -201,6 +237,7 @@ std::optional<Account> build_account(const Incident& incident) {
       const Bytes rest = *oom.capacity - *oom.free - *reserved - sum_sizes(oom.others);
       add("other processes + " + std::string(context_of(oom.agent)) + " contexts", rest);
     }
+    if (oom.has(OomTrait::free_target) && oom.capacity && oom.free) add("in use at startup", *oom.capacity - *oom.free);
     if (oom.capacity) add("free", oom.free);
   }
   if (account.shares.empty()) return std::nullopt;
@@ -299,13 +336,15 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   const auto uncounted = std::count_if(oom.others.begin(), oom.others.end(),
                                        [](const auto& o) { return o.pid != 0 && o.used.count == 0; });
   facts.set("account.uncounted", number(static_cast<double>(uncounted)), here);
+  set_true("account.adjacent", count_adjacent(oom.others) >= min_adjacent);
   const auto own = find_own_other(oom);
   const auto external = find_external(oom);
   facts.set("account.own_other", own, here);
   facts.set("account.external", external, here);
   if (external) {
     set_true("account.ownerless", is_ownerless(oom));
-    text("account.holders", is_ownerless(oom) ? "other processes, or libraries of this one" : "other processes");
+    text("account.holders",
+         is_ownerless(oom) ? "other processes, or libraries of this one, beyond a usual context" : "other processes");
   }
   const auto largest = std::max_element(oom.others.begin(), oom.others.end(),
                                         [](const auto& a, const auto& b) { return a.used.count < b.used.count; });
@@ -348,10 +387,13 @@ void message_facts(const Incident& incident, std::optional<i64> capacity, Facts&
   if (const auto account = build_account(incident))
     facts.set("account.unexplained", std::optional(account->unexplained), here);
   const auto held = reserved ? reserved : oom.allocated;
-  // TensorFlow's limit is what its allocator took at the start, and no configured cap.
-  if (oom.limit && held && oom.request && oom.agent != Agent::tf_bfc) {
+  if (oom.limit && held && oom.request) {
     const Bytes over = *held + *oom.request - *oom.limit;
-    set_true("account.limit_reached", saturated_sum(over.count, over.slack) >= 0);
+    // TensorFlow's limit is what its allocator took at the start, and not a configured cap.
+    if (oom.agent != Agent::tf_bfc)
+      set_true("account.limit_reached", saturated_sum(over.count, over.slack) >= 0);
+    else if (!oom.free && over.count > over.slack)
+      set_true("account.free_beyond_request", false);
   }
   if (oom.request && oom.free) {
     facts.set("account.shortfall", std::optional(zero_floor(*oom.request - *oom.free)), here);
@@ -404,12 +446,7 @@ void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& h
 }
 
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {
-  for (const OtherProcess& process : incident.oom.others) {
-    const Event* termination = find_termination(scan, process.pid);
-    if (termination == nullptr) continue;
-    facts.set("account.sibling_pid", Value{Number{static_cast<double>(process.pid), 0}}, {termination->evidence});
-    facts.set("account.sibling", process.used, {incident.evidence, termination->evidence});
-  }
+  membership_facts(scan, incident, facts);
   for (const OtherProcess& process : incident.oom.others) {
     const Incident* sibling = process.pid != 0 ? find_sibling(scan, incident, process) : nullptr;
     if (sibling == nullptr) continue;

@@ -45,8 +45,8 @@ bool is_independent_of_step(const Facts& facts) {
   const auto given = facts.number("settings.given_at_start"), card = facts.number("settings.capacity"),
              held = facts.number("oom.allocated"), whole = facts.number("oom.capacity");
   const bool taken = facts.find("device.full_before") != nullptr || (given && card && *given < little_given * *card);
-  const bool alone =
-      facts.number("account.request_share").value_or(0) > 1 && held && whole && *held < nothing_held * *whole;
+  const bool alone = facts.number("account.request_share").value_or(0) > 1 && held && whole &&
+                     *held < nothing_held * *whole && facts.number("run.done").value_or(0) < 1;
   const bool small = facts.number("account.demand_share").value_or(1) < majority;
   const bool cached = facts.number("snapshot.cache_share").value_or(0) >= majority;
   constexpr double of_no_gpu = 1024.0 * static_cast<double>(GiB);
@@ -78,7 +78,7 @@ void engine_advice(Facts& facts) {
   for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
     if (const auto now = facts.number(share); now && *now > 0) {
       set("advice.share_down", std::max(*now - down, min_part * *now), share);
-      // The weights must fit into the share, and something beside them.
+      // The weights must fit into the share, and something next to them.
       const auto weights = facts.number("settings.weights_memory"), left = facts.number("settings.free_after_load");
       const auto peak = facts.number("settings.activation_peak"), whole = facts.number("settings.capacity");
       const double held = weights && left            ? *weights / (*weights + *left)
@@ -118,11 +118,11 @@ void advice_facts(Facts& facts) {
   const bool outside = share_of_outside() >= majority;
   facts.set("advice.outside_pytorch", Value{outside},
             outside ? facts.find("account.own_other")->evidence : std::vector<Evidence>{});
-  facts.set("advice.unseen_ranks",
-            Value{facts.number("account.uncounted").value_or(0) >= several &&
-                  (facts.number("run.ranks").value_or(1) >= several || facts.is_true("framework.deepspeed"))});
+  facts.set("advice.unseen_ranks", Value{facts.number("account.uncounted").value_or(0) >= several &&
+                                         (facts.number("run.ranks").value_or(1) >= several ||
+                                          facts.is_true("framework.deepspeed") || facts.is_true("account.adjacent"))});
   // XLA requests a whole program at once, with the scores of all layers. A list of tensors in memory has those of all
-  // layers, too.
+  // layers as well.
   const auto refused = facts.text("oom.agent") == "xla" ? std::nullopt : facts.number("oom.request"),
              live_scores = facts.number("settings.live_scores");
   if (refused || live_scores)
@@ -166,7 +166,7 @@ void advice_facts(Facts& facts) {
     const double states = get(get("run.done").value_or(0) >= 1 ? "model.states_least" : "model.weights_least")
                               .value_or(get("settings.parameters").value_or(0) * min_weight_bytes);
     const double fixed = std::max(kept, states) + get("settings.data_arrays").value_or(0);
-    // Weights that were loaded, of unknown number, may be most of the tensors: then half of them is no bound of use.
+    // Weights that were loaded, of unknown number, may be most of the tensors: then half of them is not a bound of use.
     const bool loaded = fixed <= 0 && facts.is_true("run.loads_weights");
     if (*allocated + *request > fixed && !loaded)
       set("advice.activations_most", *allocated + *request - fixed,
@@ -222,6 +222,11 @@ void advice_facts(Facts& facts) {
     const double known = std::max({used.value_or(0), bound.value_or(0), loaded.value_or(0)});
     set("advice.host_to", round_up(known * host_room, static_cast<double>(GiB)),
         {"host.used", "host.limit", "host.capacity", "settings.checkpoint_size"});
+    const std::string_view basis = known == loaded     ? "the checkpoint files"
+                                   : known == used     ? "the use"
+                                   : get("host.limit") ? "the limit"
+                                                       : "the machine's RAM";
+    facts.set("advice.host_basis", Value{std::string(basis)}, facts.find("advice.host_to")->evidence);
   }
   if (facts.is_true("host.shm_full")) set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)

@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.h"
+#include "base/parse_whole.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -19,8 +22,9 @@ void series_advice(const ScanResult& scan, Analysis& analysis) {
   const Series& s = scan.series[*analysis.main_series];
   const bool leaks = analysis.trends.leaks(*analysis.main_series);
   const std::vector<Evidence> last{s.last_evidence};
-  if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge)
-    analysis.facts.set("advice.static", Value{Number{leaks ? s.first_value : s.last_value, 0}}, last);
+  const double kept = leaks ? s.first_value : s.last_value;
+  if (s.metric == Metric::allocated && s.kind == SeriesKind::gauge && kept > 0)  // 0: read before there was a model
+    analysis.facts.set("advice.static", Value{Number{kept, 0}}, last);
   if (!leaks || !s.has_steps || s.counts_epochs) return;
   const Trend& t = analysis.trends[*analysis.main_series];
   // The step at which the memory was full: that of the failure, else the earliest one in the forecast.
@@ -39,9 +43,9 @@ void emit_states(Analysis& analysis) {
   if (states == nullptr || !live) return;
   Note note{
       Severity::note,
-      fmt::format("a training step of that many parameters keeps at least {} in weights, gradients and optimizer "
-                  "states; {} were live when it failed",
-                  bytes_text(whole_number(std::get<Number>(states->value).value)), bytes_text(whole_number(*live))),
+      fmt::format("training this many parameters takes at least {} for weights, gradients and optimizer states; {} "
+                  "were live when it failed",
+                  computed_bytes_text(std::get<Number>(states->value).value), bytes_text(*live)),
       {}};
   if (!states->evidence.empty()) note.at = states->evidence.front();
   analysis.notes.push_back(std::move(note));
@@ -53,8 +57,8 @@ void emit_refusals(const ScanResult& scan, std::vector<Note>& notes) {
   const Event* last = nullptr;
   double refused = 0;
   for (const Event& event : scan.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr || remark->id != "allocator/failures" || remark->number.value_or(0) <= 0) continue;
+    const Remark* remark = remark_of(event, "allocator/failures");
+    if (remark == nullptr || remark->number.value_or(0) <= 0) continue;
     last = &event;
     refused = *remark->number;
   }
@@ -70,8 +74,8 @@ void emit_refusals(const ScanResult& scan, std::vector<Note>& notes) {
 /// Notes that most of the GPU was free when a library failed.
 void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Event& event : scan.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr || remark->id != "device/room" || !remark->number) continue;
+    const Remark* remark = remark_of(event, "device/room");
+    if (remark == nullptr || !remark->number) continue;
     notes.push_back({Severity::warning,
                      fmt::format("memory was not short when the library failed: {:.0f}% of the device was free",
                                  100 * *remark->number),
@@ -82,11 +86,8 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
 
 /// Notes that the log claims a leak that its values do not show.
 void emit_claimed_leak(const ScanResult& scan, const Facts& facts, std::vector<Note>& notes) {
-  const auto claim = std::find_if(scan.remarks.begin(), scan.remarks.end(), [](const Event& event) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    return remark != nullptr && remark->id == "text/leak_claimed";
-  });
-  if (claim == scan.remarks.end() || facts.is_true("run.at_risk") || facts.is_true("trend.leak")) return;
+  const Event* claim = scan.find_remark("text/leak_claimed");
+  if (claim == nullptr || facts.is_true("run.at_risk") || facts.is_true("trend.leak")) return;
   // The program itself says what it keeps.
   if (const auto kept = scan.settings.find("kept_tensors"); kept != scan.settings.end()) {
     notes.push_back({Severity::warning,
@@ -128,16 +129,16 @@ void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
 void emit_cut_off(const Incident& failure, std::vector<Note>& notes) {
   if (failure.oom.has(OomTrait::cut_off))
     notes.push_back(
-        {Severity::note, "the message is cut off: the amounts behind that place are unknown", failure.evidence, true});
+        {Severity::note, "the message is cut off: the amounts after that place are unknown", failure.evidence, true});
 }
 
 /// Explains lines that look like an out-of-memory failure and are none. They are warnings, so that the short
-/// report shows them, too: nothing else in it says why.
+/// report shows them as well: nothing else in it says why.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
   };
-  static constexpr std::array<Lookalike, 9> lookalikes{
+  static constexpr std::array<Lookalike, 10> lookalikes{
       {{"physics_buffer",
         "the scene needs a larger {} in PhysX's settings: a buffer of fixed size was too small, not memory"},
        {"worker_high", "Dask warned that {} is much for the limit of a worker; nothing failed"},
@@ -149,7 +150,12 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
        {"worker_resumed", "the worker continued below {} of its memory limit"},
        {"pod_rejected", "Kubernetes rejected the pod; memory was not the reason: {}"},
        {"worker_budget",
-        "Dask restarts its workers at {} of their memory: the threshold terminate is 0, and memory is not short"},
+        "Dask restarted workers at {} of their memory: the threshold terminate is 0, and memory was not short. Set it "
+        "to "
+        "false or to 0.95"},
+       {"kernel_memory",
+        "a kernel needs more of the chip's shared memory than the hardware has ({}), which is not the GPU's memory: "
+        "smaller blocks or fewer stages help"},
        {"context_exceeded", "a request was longer than the model's context of {} tokens; memory was not the reason"}}};
   for (const Lookalike& lookalike : lookalikes)
     if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())
@@ -158,36 +164,27 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct RemarkedLookalike {
     std::string_view remark, words;
   };
-  static constexpr std::array<RemarkedLookalike, 6> remarked{
+  static constexpr std::array<RemarkedLookalike, 5> remarked{
       {{"end/bus_error",
         "a task died of a bus error, and the log does not say why: a full /dev/shm gives one, as does a mapped file "
         "that became shorter"},
        {"limit/touched",
         "memory reached the job's limit at some point; nothing was killed for it. The page cache also counts, and the "
         "kernel frees it first"},
-       {"kernel/shared_memory",
-        "a kernel needs more of the chip's shared memory than the hardware has, which is not the GPU's memory: smaller "
-        "blocks or fewer stages help"},
        {"tensorflow/spared",
         "TensorFlow requested more memory, and goes on without it: \"this is not a failure\", its message says"},
        {"tensorflow/collected",
         "the driver refused to give TensorFlow's pool more memory; TensorFlow then freed what it did not use, and the "
         "log shows no failure of memory after that"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
-  for (const RemarkedLookalike& lookalike : remarked) {
-    const auto found = std::find_if(scan.remarks.begin(), scan.remarks.end(), [&](const Event& event) {
-      const auto* remark = std::get_if<Remark>(&event.what);
-      return remark != nullptr && remark->id == lookalike.remark;
-    });
-    if (found != scan.remarks.end())
+  for (const RemarkedLookalike& lookalike : remarked)
+    if (const Event* found = scan.find_remark(lookalike.remark); found != nullptr)
       notes.push_back({Severity::warning, std::string(lookalike.words), found->evidence});
-  }
 }
 
 /// Notes a refusal below the limit on one block, which that limit does not explain.
 void emit_below_block_limit(const ScanResult& scan, const Incident& primary, std::vector<Note>& notes) {
-  const auto setting = scan.settings.find("block_limit");
-  const auto limit = setting == scan.settings.end() ? std::nullopt : read_capacity(setting->second.value);
+  const auto limit = size_of_setting(scan, "block_limit");
   if (!limit || !primary.oom.request || primary.oom.request->count < *limit) return;
   for (const Incident& other : scan.incidents) {
     if (&other == &primary || other.handled || !other.oom.request || other.oom.request->count >= *limit) continue;
@@ -204,11 +201,12 @@ void emit_below_block_limit(const ScanResult& scan, const Incident& primary, std
 void emit_preemption(const ScanResult& scan, std::vector<Note>& notes) {
   const auto found = std::find_if(scan.incidents.begin(), scan.incidents.end(),
                                   [](const Incident& incident) { return incident.oom.is_preemption(); });
-  if (found != scan.incidents.end())
-    notes.push_back({Severity::warning,
-                     "a preempted request waits, and the server computes it again. A larger KV cache or fewer "
-                     "concurrent requests make that rare",
-                     found->evidence});
+  if (found == scan.incidents.end()) return;
+  notes.push_back(
+      {Severity::warning,
+       "the server computes such a request again, which takes time. A larger KV cache or fewer requests at once make "
+       "that rare; the options: oomdoctor explain cache-share",
+       found->evidence});
 }
 
 /// Warns about a checkpoint that was saved although memory ran out during its copy.
@@ -228,18 +226,71 @@ void emit_damaged_state(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Notes the last step of a log that ends without a reason. A bar at 0 is no step yet. Where more lines follow, some of
-/// them may tell the end in words of the program.
+/// " of 80", by the bar of the last progress line, "1/80"; "" if it has none. A complete bar says so.
+std::string total_words(std::string_view line, i64 step) {
+  const std::string bar = std::to_string(step) + '/';
+  for (std::size_t at = line.find(bar); at != line.npos; at = line.find(bar, at + 1)) {
+    if (at > 0 && is_word_char(line[at - 1])) continue;
+    const i64 total = leading_integer(line.substr(at + bar.size()));
+    if (total > step) return fmt::format(" of {}", total);
+    if (total == step) return ", the last of its bar";
+  }
+  return "";
+}
+
+/// The number of the epoch in its summary, "Epoch 2: train_loss=0.21, epoch time 1877 s"; "" of the line of a step or a
+/// bar.
+std::string summed_epoch(std::string_view line, i64 step) {
+  constexpr std::string_view word = "poch ";
+  if (line.find_first_of("%|") != line.npos || lower(line).find("step") != std::string::npos) return "";
+  std::string epoch;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    if (!is_digit(line[at]) || (at > 0 && (is_word_char(line[at - 1]) || line[at - 1] == '.'))) continue;
+    const std::size_t end = std::min(line.find_first_not_of("0123456789", at), line.size());
+    const bool whole = end == line.size() || (line[end] != '.' && !is_word_char(line[end]));
+    if (whole && leading_integer(line.substr(at)) == step) return "";
+    if (epoch.empty() && whole && line.substr(0, at).ends_with(word)) epoch = line.substr(at, end - at);
+    at = end;
+  }
+  return epoch;
+}
+
+/// Notes the last step of a log that ends without a reason. A bar at 0 is not a step yet. Where more lines follow, some
+/// of them may tell the end in words of the program.
 void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
   const bool ended = runs.last().ending || scan.remark_counts.contains("run/completed");
   if (ended || !scan.last_step || !scan.last_progress || scan.inputs.size() != 1) return;
-  if (*scan.last_step == scan.last_before) return;
+  const i64 step = *scan.last_step - scan.last_before;
+  if (step == 0) return;
   constexpr i64 cut_lines = 2;  // a line that was cut, and a blank one
   if (scan.coverage.lines - scan.last_progress->span.last_line > cut_lines) return;
+  // The summary of an epoch has no step: the steps, and what follows them, are over.
+  if (const std::string epoch = summed_epoch(scan.last_progress->excerpt, step); !epoch.empty()) {
+    notes.push_back({Severity::note, "the log ends after epoch " + epoch + "; it does not show how the run ended",
+                     *scan.last_progress, true});
+    return;
+  }
+  const std::string total = total_words(scan.last_progress->excerpt, step);
+  const bool complete = total.starts_with(',');
   notes.push_back({Severity::note,
-                   fmt::format("the log ends after step {}{}; it does not show how the run ended",
-                               *scan.last_step - scan.last_before, scan.last_before == 0 ? "" : " of its epoch"),
+                   fmt::format("the log ends after step {}{}{}{}", step, total,
+                               complete || scan.last_before == 0 ? "" : " of its epoch",
+                               complete ? "" : "; it does not show how the run ended"),
                    *scan.last_progress, true});
+}
+
+/// Notes that a server which could not start was started again below, and served.
+void emit_later_server(const ScanResult& scan, const Incident& failed, std::vector<Note>& notes) {
+  if (failed.handled) return;
+  const auto last = std::max_element(scan.incidents.begin(), scan.incidents.end(),
+                                     [](const auto& a, const auto& b) { return a.when.order < b.when.order; });
+  const Event* loads = scan.find_remark("phase/load", {.after = last->when.order});
+  if (loads == nullptr) loads = scan.find_remark("run/phase_over", {.after = last->when.order});
+  if (loads == nullptr) return;
+  const Event* serves = scan.find_remark("run/serving", {.after = loads->when.order});
+  if (serves != nullptr && serves->evidence.span.source == failed.evidence.span.source)
+    notes.push_back({Severity::note, "after this failure, the server was started again, and answered requests",
+                     serves->evidence, true});
 }
 
 /// Notes the exit code of a failed program, if nothing else shows why it ended.
@@ -261,28 +312,22 @@ void emit_exit_code(const ScanResult& scan, const Runs& runs, std::vector<Note>&
 /// Notes a table of memory that contains no values, if nothing else shows memory.
 void emit_no_values(const ScanResult& scan, std::vector<Note>& notes) {
   if (!scan.series.empty()) return;
-  for (const Event& event : scan.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr || remark->id != "table/no_values") continue;
+  if (const Event* row = scan.find_remark("table/no_values"); row != nullptr)
     notes.push_back(
         {Severity::note,
          "the column of memory contains no values. nvidia-smi prints [N/A] for a GPU that shares the host's "
          "RAM: record the host's memory instead",
-         event.evidence, true});
-    return;
-  }
+         row->evidence, true});
 }
 
 /// Notes a line about memory that ran out, if nothing shows that a program reports it about itself.
 void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Event& event : scan.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr) continue;
-    const bool unclear = remark->id == "failure/unclear", quoted = remark->id == "text/quoted";
-    if (!unclear && !quoted) continue;
+    const bool quoted = remark_of(event, "text/quoted") != nullptr;
+    if (!quoted && remark_of(event, "failure/unclear") == nullptr) continue;
     notes.push_back(
         {Severity::note,
-         quoted ? "a message about memory is quoted here, by a manual or a program; it is no failure"
+         quoted ? "a message about memory is quoted here, by a manual or a program; it is not a failure"
                 : "this line speaks of memory that ran out, but it is not clear that a program says it of itself",
          event.evidence});
     return;
@@ -313,7 +358,7 @@ std::optional<std::size_t> find_primary(const ScanResult& scan) {
     if (!incident.handled && incident.follows && incident.run.number >= run) return incident.follows;
   for (std::size_t i = 0; i < scan.incidents.size(); ++i)
     if (!scan.incidents[i].handled && scan.incidents[i].run.number >= run) return i;
-  // All were survived. Requests that a server preempted are no failure.
+  // All were survived. Requests that a server preempted are not failures.
   for (std::size_t i = scan.incidents.size(); i-- > 0;)
     if (!scan.incidents[i].oom.is_preemption()) return i;
   return std::nullopt;
@@ -327,6 +372,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     out.accounts.push_back(build_account(incident));
     out.phases.push_back(find_phase(scan, incident));
   }
+  out.quotes = Quotes(scan);
   const Incident* primary = out.primary ? &scan.incidents[*out.primary] : nullptr;
   if (primary != nullptr && primary->oom.has(OomTrait::refusals_counted)) emit_refusals(scan, out.notes);
   if (primary != nullptr) {
@@ -336,6 +382,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
     host_facts(scan, *primary, out.facts);
     emit_cut_off(*primary, out.notes);
+    emit_later_server(scan, *primary, out.notes);
     emit_below_block_limit(scan, *primary, out.notes);
   } else {
     no_phase_facts(out.facts);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "facts/facts.h"
+#include "facts/quotes.h"
 #include "facts/series_trends.h"
 #include "growth/growth.h"
 #include "growth/runs.h"
@@ -61,6 +62,7 @@ struct Analysis {
   std::vector<RankRow> ranks;                    ///< sorted by rank number; empty if fewer than two are known
   std::vector<Note> notes;
   Facts facts;
+  Quotes quotes;
 };
 
 /// Rescales series with an ambiguous unit to the unit that fits the GPU, and adds a note. Nothing changes the scan
@@ -78,7 +80,7 @@ void message_facts(const Incident& incident, std::optional<i64> capacity,
                    Facts& facts);  // account.cc: oom.*, account.*
 /// Detects another rank of this job among the processes that the message lists.
 void sibling_facts(const ScanResult& scan, const Incident& incident, Facts& facts);  // account.cc: account.sibling*
-/// Chooses the processes to stop, among those that are no part of this job.
+/// Chooses the processes to stop, among those that are not part of this job.
 void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& here,
                 Facts& facts);  // account.cc: account.stop_*
 /// Detects other processes on the GPU in the newest list of a monitor, where the message lists none.
@@ -89,7 +91,7 @@ Phase find_phase(const ScanResult& scan, const Incident& incident);  // phases.c
 void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& phase,
                  Facts& facts);     // phases.cc: phase.*, trace.*, run.*
 void no_phase_facts(Facts& facts);  // phases.cc: the same facts when nothing failed
-/// Sets run.at_risk, too: growth that no failure has ended.
+/// Sets run.at_risk as well: growth that no failure has ended.
 void snapshot_facts(const ScanResult& scan, std::optional<std::size_t> primary,
                     Facts& facts);  // snapshots.cc: snapshot.*
 void setting_facts(const ScanResult& scan, const Incident* incident,
@@ -144,6 +146,8 @@ bool is_contradicted(const Forecast& forecast, const Series& series, const Incid
 
 /// "40448 MiB", "23.69 GB" or a bare count of bytes; nullopt for anything else.
 std::optional<i64> read_capacity(std::string_view text);
+/// The size that the log prints for a setting; nullopt if it prints none.
+std::optional<i64> size_of_setting(const ScanResult& scan, std::string_view name);
 
 /// The bytes of the GPU in this log: from the user, the message, another line, or the GPU's model, in this order.
 std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<Incident>& incident,

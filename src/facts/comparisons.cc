@@ -47,8 +47,8 @@ void set_gap_facts(const ScanResult& scan, const Trends& trends, const Incident*
 
 bool is_torch_counter(Metric metric) { return metric == Metric::reserved || metric == Metric::allocated; }
 
-/// True for the memory of the whole GPU. A print beside the allocator's counters that always exceeds them contains more
-/// than they count.
+/// True for the memory of the whole GPU. A print next to the allocator's counters that always exceeds them contains
+/// more than they count.
 bool exceeds_counter(const Series& device, const Series& counter) {
   return device.metric == Metric::used || (device.metric == Metric::memory && device.first_value > counter.max_value &&
                                            device.last_value > counter.max_value);
@@ -162,7 +162,7 @@ void set_join_facts(const ScanResult& scan, const Incident* incident, Analysis& 
           {Severity::note,
            fmt::format("when it failed the monitor saw {} in use on this device: {} beyond the {} of "
                        "the message",
-                       bytes_text(whole_number(then->high)), bytes_text(whole_number(beyond)), bytes_text(own->count)),
+                       bytes_text(then->high), bytes_text(beyond), bytes_text(own->count)),
            device.last_evidence});
     return;
   }

@@ -48,6 +48,7 @@ constexpr Formula formulas[] = {
     {"ranks.skew", "highest memory of a rank ÷ median of the ranks − 1"},
     {"join.external", "join.device_used − process; − reserved or allocated where no more is printed"},
     {"shape.outlier", "failing length ≥ 1.5 × the longest before; for sides of images √1.5 ×"},
+    {"model.named_weights", "2 bytes × the parameters in the name ÷ (tensor_parallel × pipeline_parallel)"},
     {"model.weights_least", "2 bytes × parameters; 4 where the run computes in fp32"},
     {"model.moments_least", "4 bytes × trained parameters for Adam; 8 where the run computes in fp32"},
     {"model.states_least",
@@ -66,7 +67,7 @@ constexpr Formula formulas[] = {
      "the request, but not XLA's, which is a whole program; the scores in a list of tensors, if they are more"},
     {"advice.outside_pytorch",
      "own memory outside PyTorch ≥ half of the capacity, or of the limit where that alone is known"},
-    {"advice.unseen_ranks", "two or more processes of 0 bytes beside a job of several ranks, or under DeepSpeed"},
+    {"advice.unseen_ranks", "two or more processes of 0 bytes next to a job of several ranks, or under DeepSpeed"},
     {"advice.blind", "a driver's refusal without sizes, in a log without a step, a traceback or the name of a program"},
     {"advice.independent_of_step",
      "the device nearly full before, or a quarter of it given at start; or request > capacity with nothing allocated; "
@@ -89,8 +90,8 @@ constexpr Formula formulas[] = {
     {"advice.limit_to", "limit + need, up to a quarter of a GiB"},
     {"advice.fraction_to", "limit_to ÷ capacity, up to a hundredth"},
     {"advice.host_to",
-     "1.3 × the greater of used and limit (of the machine, where it has none), up to a GiB; 1.3 × used of an evicted "
-     "pod"},
+     "1.3 × the greatest of used, limit (or the machine) and, before the first step, checkpoint files, up to a GiB; "
+     "evicted: 1.3 × used"},
     {"advice.workers_to", "half of the workers"},
     {"advice.restart_every", "0.7 × (step of the failure, else lower bound of the forecast − first step of the work)"},
     {"advice.optimizer_states", "8 bytes × trained parameters; moments_least where states_least exceeds the device"},

@@ -45,11 +45,6 @@ std::string format_number(const char* format, double number) {
   return text.data();
 }
 
-std::string size_text(double bytes) {
-  constexpr double max_size = 9.2e18;
-  return bytes_text(static_cast<i64>(std::llround(std::fmin(std::fmax(bytes, -max_size), max_size))));
-}
-
 std::string ratio_text(double ratio) {
   const double percent = ratio * 100;
   return format_number(std::fabs(percent) < 9.95 ? "%.1f%%" : "%.0f%%", percent);
@@ -61,24 +56,25 @@ std::string version_text(double version) {
   return format_number("%.0f", major) + "." + format_number("%.0f", std::round((version - major) * 100));
 }
 
-std::string number_text(FactUnit unit, double number) {
+std::string number_text(FactUnit unit, const Number& number) {
   switch (unit) {
     case FactUnit::bytes:
-      return size_text(number);
+      return bytes_text(number.value, 2 * number.slack);
     case FactUnit::bytes_per_step:
-      return size_text(number) + " per step";
+      return bytes_text(number.value, 2 * number.slack) + " per step";
     case FactUnit::ratio:
-      return ratio_text(number);
+      return ratio_text(number.value);
     case FactUnit::version_number:
-      return version_text(number);
+      return version_text(number.value);
     case FactUnit::truth:
     case FactUnit::count:
     case FactUnit::text:
     case FactUnit::steps:
       break;
   }
-  return std::fabs(number) < 1e15 && number == std::floor(number) ? format_number("%.0f", number)
-                                                                  : format_number("%.4g", number);
+  const double plain = number.value;
+  return std::fabs(plain) < 1e15 && plain == std::floor(plain) ? format_number("%.0f", plain)
+                                                               : format_number("%.4g", plain);
 }
 
 [[maybe_unused]] bool has_unit(FactUnit unit, const Value& value) {
@@ -149,7 +145,7 @@ const FactSpec* find_fact_spec(std::string_view name) {
 
 std::string fact_text(const FactSpec& spec, const Value& value) {
   if (const bool* truth = std::get_if<bool>(&value)) return *truth ? "yes" : "no";
-  if (const Number* number = std::get_if<Number>(&value)) return number_text(spec.unit, number->value);
+  if (const Number* number = std::get_if<Number>(&value)) return number_text(spec.unit, *number);
   if (const std::string* text = std::get_if<std::string>(&value)) return *text;
   return "unknown";
 }

@@ -12,11 +12,6 @@
 namespace oomdoctor {
 namespace {
 
-std::string with_slashes(std::string path) {
-  std::replace(path.begin(), path.end(), '\\', '/');
-  return path;
-}
-
 /// TensorFlow and JAX share an allocator and a compiler. The source files in the messages show which one it is.
 void resolve_runtime(const ScanResult& scan, Facts& facts) {
   const auto runtime = scan.settings.find("runtime");
@@ -46,19 +41,23 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
   static constexpr auto marks = std::to_array<FrameworkFile>({{"framework.trainer", "/transformers/trainer"},
                                                               {"framework.trainer", "/trl/trainer/"},
                                                               {"framework.trainer", "transformers/trainer.py"},
+                                                              {"framework.trainer", "/unsloth_compiled_cache/"},
+                                                              {"framework.huggingface", "/unsloth_compiled_cache/"},
+                                                              {"framework.huggingface", "/unsloth/"},
+                                                              {"framework.huggingface", "/trl/"},
                                                               {"framework.huggingface", "/transformers/"},
                                                               {"framework.huggingface", "/accelerate/"},
                                                               {"framework.lightning", "lightning"},
                                                               {"framework.deepspeed", "/deepspeed/"},
                                                               {"framework.megatron", "megatron"},
+                                                              {"framework.megatron", "Megatron-"},
                                                               {"framework.diffusers", "/diffusers/pipelines/"},
                                                               {"framework.tensorflow", "/tensorflow/"},
                                                               {"framework.jax", "/jax/"}});
   if (incident != nullptr)
     for (const Frame& f : incident->oom.frames) {
-      const std::string file = with_slashes(f.file);
       for (const FrameworkFile& m : marks)
-        if (file.find(m.file) != std::string::npos) facts.set(m.fact, Value{true}, {incident->evidence});
+        if (path_contains(f.file, m.file)) facts.set(m.fact, Value{true}, {incident->evidence});
     }
   const auto parsed = [&](std::string_view fact, std::string_view parser) {
     if (scan.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
@@ -70,6 +69,8 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
   parsed("framework.serving", "serving");
   parsed("framework.slurm", "slurm");
   parsed("framework.kubernetes", "kubernetes");
+  if (scan.settings.contains("end_reason") || scan.settings.contains("pod"))
+    facts.set("framework.kubernetes", Value{true});
   parsed("framework.tensorflow", "tensorflow");
   parsed("framework.jax", "xla");
   if (scan.settings.contains("zero_stage")) facts.set("framework.deepspeed", Value{true});
@@ -102,7 +103,7 @@ bool names_work(const Frame& frame, std::span<const std::string_view> words) {
   return false;
 }
 
-/// True for programs whose steps are those of a sampler, a forest or requests. Such a step is no training step whose
+/// True for programs whose steps are those of a sampler, a forest or requests. Such a step is not a training step whose
 /// batch fills the GPU.
 bool has_own_steps(const Program& program) {
   return program.work == Program::Work::paints || program.work == Program::Work::boosts ||
@@ -128,23 +129,45 @@ const Program* find_program_by_parser(const ScanResult& scan) {
   return nullptr;
 }
 
+/// The training library that uses an engine in its own process: its code called the engine. The folder of a Python
+/// environment may have any name.
+const Program* find_training_around(const Incident& incident) {
+  for (const Frame& f : incident.oom.frames) {
+    const std::size_t packages = f.file.rfind("-packages/");
+    const std::string file = packages == std::string::npos ? f.file : f.file.substr(packages);
+    for (const Program& program : all_programs())
+      if (std::any_of(program.files.begin(), program.files.end(),
+                      [&](const std::string& part) { return path_contains(file, part); })) {
+        if (program.work == Program::Work::serves) return nullptr;
+        if (program.work == Program::Work::trains) return &program;
+      }
+  }
+  return nullptr;
+}
+
 /// Finds the program by its own message, by its files in the traceback, or by words in its log. The words of an engine
 /// count only if nothing shows that it is a helper of a training. A program that contains the one of the message has
 /// the settings that its user can change.
 const Program* find_program(const ScanResult& scan, const Incident& incident) {
   const auto& frames = incident.oom.frames;
   const Program* engine = find_program_in_setting(scan, "engine");
+  // A program that paints may have a training below its folder, as an extension.
+  const bool trains_inside = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return f.code.find(".backward(") != std::string::npos || f.code.find("optimizer.step(") != std::string::npos;
+  });
+  for (const Program& program : all_programs())
+    if (!program.message.empty() && incident.oom.program == program.message) return &program;
   for (const Program& program : all_programs()) {
     const auto of_program = [&](const Frame& f) {
-      const std::string path = with_slashes(f.file);
-      if (path.find("/transformers/models/") != std::string::npos)
-        return false;  // a model, not the program of its name
+      if (trains_inside && program.work == Program::Work::paints) return false;
+      if (path_contains(f.file, "/transformers/models/")) return false;  // a model, not the program of its name
       return std::any_of(program.files.begin(), program.files.end(),
-                         [&](const std::string& file) { return path.find(file) != std::string::npos; });
+                         [&](const std::string& file) { return path_contains(f.file, file); });
     };
-    if ((!program.message.empty() &&
-         (incident.oom.framework == program.message || incident.oom.program == program.message)) ||
+    if ((!program.message.empty() && incident.oom.framework == program.message) ||
         std::any_of(frames.begin(), frames.end(), of_program)) {
+      if (const Program* around = program.work == Program::Work::serves ? find_training_around(incident) : nullptr)
+        return around;
       const bool inside = engine != nullptr &&
                           std::find(engine->embeds.begin(), engine->embeds.end(), program.name) != engine->embeds.end();
       return inside ? engine : &program;
@@ -158,15 +181,29 @@ const Program* find_program(const ScanResult& scan, const Incident& incident) {
   return program != nullptr ? program : find_program_by_parser(scan);
 }
 
+/// True if an engine refused, or its code is in the traceback.
+bool uses_engine(const Incident& incident) {
+  const auto& all = all_programs();
+  return std::any_of(all.begin(), all.end(), [&](const Program& program) {
+    if (program.work != Program::Work::serves) return false;
+    if (!program.message.empty() && incident.oom.framework == program.message) return true;
+    return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), [&](const Frame& f) {
+      return std::any_of(program.files.begin(), program.files.end(),
+                         [&](const std::string& part) { return path_contains(f.file, part); });
+    });
+  });
+}
+
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 bool shows_pytorch(const Incident& incident) {
   const Oom& oom = incident.oom;
-  return is_one_of(oom.framework, {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference"}) ||
+  return is_one_of(oom.framework,
+                   {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference", "bitsandbytes"}) ||
          std::any_of(oom.frames.begin(), oom.frames.end(),
-                     [](const Frame& f) { return f.file.find("/torch") != std::string::npos; });
+                     [](const Frame& f) { return path_contains(f.file, "/torch"); });
 }
 
 /// A framework is known to be absent only if the allocator of another one failed and nothing in the log is from it. XLA
@@ -218,17 +255,17 @@ constexpr auto servers = std::to_array<std::string_view>(
 bool answers_requests(const ScanResult& scan, const Incident& incident) {
   return scan.settings.contains("web_server") ||
          std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), [](const Frame& f) {
-           const std::string file = with_slashes(f.file);
            return std::any_of(servers.begin(), servers.end(),
-                              [&](std::string_view server) { return file.find(server) != std::string::npos; });
+                              [&](std::string_view server) { return path_contains(f.file, server); });
          });
 }
 
 /// True if the names of the program's files and functions show inference and none shows training.
 bool only_uses_model(const ScanResult& scan, const Incident& incident) {
   const std::vector<Frame> places = named_places(scan, incident);
-  // A library function that the user's code calls counts too: model.encode(…).
-  bool called_by_user = true;
+  // A library function that the user's code calls counts too: model.encode(…). The caller of the first one of a
+  // traceback that was cut is unknown: nn.Module.to calls "convert".
+  bool called_by_user = false;
   return !names_training(scan, incident) && std::any_of(places.begin(), places.end(), [&](const Frame& f) {
     const bool counts = !f.library || (called_by_user && !f.function.starts_with('_'));
     called_by_user = !f.library;
@@ -236,7 +273,7 @@ bool only_uses_model(const ScanResult& scan, const Incident& incident) {
   });
 }
 
-/// True if a task that a server runs is a training: Celery and web servers start them, too.
+/// True if a task that a server runs is a training: Celery and web servers start them as well.
 bool trains_for_request(const ScanResult& scan, const Incident& incident) {
   const auto& frames = incident.oom.frames;
   return names_training(scan, incident) &&
@@ -261,7 +298,8 @@ constexpr auto monitors = std::to_array<std::string_view>(
 bool has_monitors_only(const ScanResult& scan) {
   const auto& by_parser = scan.coverage.by_parser;
   const bool machine = std::all_of(scan.series.begin(), scan.series.end(), [](const Series& s) {
-    return s.metric == Metric::host_used || s.metric == Metric::host_available || s.metric == Metric::host_utilization;
+    return s.metric == Metric::host_used || s.metric == Metric::host_available || s.metric == Metric::host_free ||
+           s.metric == Metric::host_utilization;
   });
   return 2 * scan.coverage.claimed >= scan.coverage.lines &&
          std::all_of(by_parser.begin(), by_parser.end(), [&](const auto& claimed) {
@@ -283,7 +321,7 @@ bool has_exports_only(const ScanResult& scan, const Incident* incident) {
 }
 
 /// True if a program of which the log shows no framework reported the failure of a device in words of its own, and
-/// neither these nor its last line of progress speak of learning: a solver counts iterations, too.
+/// neither these nor its last line of progress speak of learning: a solver counts iterations as well.
 bool shows_no_learning(const ScanResult& scan, const Incident* incident, const Facts& facts) {
   static constexpr auto words =
       std::to_array<std::string_view>({"loss", "epoch", "train", "batch", "lr", "learning", "acc", "grad", "ppl",
@@ -303,7 +341,9 @@ bool shows_no_learning(const ScanResult& scan, const Incident* incident, const F
 /// training. Image generators print the steps of their sampler, which do not count.
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
   const bool silent = by == nullptr && shows_no_learning(scan, incident, facts);
-  const bool steps = scan.first_step && !silent && (by == nullptr || !has_own_steps(*by));
+  const bool samples_only =
+      facts.is_true("framework.diffusers") && incident != nullptr && !names_training(scan, *incident);
+  const bool steps = scan.first_step && !silent && !samples_only && (by == nullptr || !has_own_steps(*by));
   const bool uses =
       facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
       facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
@@ -313,13 +353,14 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
        std::find(without_steps.begin(), without_steps.end(), incident->oom.framework) != without_steps.end());
   facts.set("run.exports_only", Value{has_exports_only(scan, incident)});
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
-    facts.set("run.trains", Value{false});  // the engine was preparing itself, which is no training step
+    facts.set("run.trains", Value{false});  // the engine was preparing itself, which is not a training step
   else if (steps || facts.is_true("phase.backward") || facts.is_true("phase.optimizer") ||
            facts.is_true("trace.optimizer"))
     facts.set("run.trains", Value{true});
   else if (uses || silent)
     facts.set("run.trains", Value{false});
-  else if (is_set_to_train(scan) || (incident != nullptr && names_training(scan, *incident)))
+  else if (is_set_to_train(scan) || scan.remark_counts.contains("phase/training") ||
+           (incident != nullptr && names_training(scan, *incident)))
     facts.set("run.trains", Value{true});
 }
 
@@ -329,14 +370,27 @@ bool names_any(std::string_view text, std::span<const std::string_view> words) {
                      [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
+/// True if the frame's path contains one of the parts, which are written with slashes.
+bool is_in_any(const Frame& f, std::span<const std::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return path_contains(f.file, part); });
+}
+
 /// True if files of the traceback exist in TensorFlow before 2.2 only.
 bool is_old_tensorflow(const Incident* incident) {
   static constexpr auto files = std::to_array<std::string_view>(
       {"tensorflow_core/", "tensorflow/contrib/", "tensorflow/python/client/session.py"});
   if (incident == nullptr) return false;
   const auto& frames = incident->oom.frames;
-  return std::any_of(frames.begin(), frames.end(),
-                     [&](const Frame& f) { return names_any(with_slashes(f.file), files); });
+  return std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return is_in_any(f, files); });
+}
+
+/// True if the traceback is of PyTorch before 1.7, in which a module's __call__ runs the forward pass itself.
+bool is_old_pytorch(const Incident* incident) {
+  if (incident == nullptr) return false;
+  const auto& frames = incident->oom.frames;
+  return std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return f.function == "__call__" && path_contains(f.file, "torch/nn/modules/module.py");
+  });
 }
 
 /// True if a cell of a notebook is in the traceback.
@@ -357,8 +411,7 @@ bool works_on_audio(const Incident* incident) {
        "/nemo/collections/tts/", "/s3prl/", "/encodec/", "/audiocraft/", "/demucs/"});
   if (incident == nullptr) return false;
   const auto& frames = incident->oom.frames;
-  return std::any_of(frames.begin(), frames.end(),
-                     [&](const Frame& f) { return names_any(with_slashes(f.file), files); });
+  return std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return is_in_any(f, files); });
 }
 
 /// True if the samples are images: by the program, by libraries and layers in the traceback, or by the settings.
@@ -374,9 +427,16 @@ bool works_on_images(const ScanResult& scan, const Incident* incident, const Pro
     return true;
   if (incident == nullptr) return false;
   const auto& frames = incident->oom.frames;
-  return std::any_of(frames.begin(), frames.end(), [&](const Frame& f) {
-    return names_any(with_slashes(f.file), files) || names_any(f.code, calls) || of_planes(f);
-  });
+  return std::any_of(frames.begin(), frames.end(),
+                     [&](const Frame& f) { return is_in_any(f, files) || names_any(f.code, calls) || of_planes(f); });
+}
+
+/// True if a test of pytest failed: by a line of its summary, "FAILED tests/a.py::test_b - …", or its own frames.
+bool fails_in_pytest(const ScanResult& scan, const Incident* incident) {
+  if (incident == nullptr) return false;
+  const auto& frames = incident->oom.frames;
+  return scan.settings.contains("failed_test") ||
+         std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return path_contains(f.file, "/_pytest/"); });
 }
 
 }  // namespace
@@ -395,20 +455,31 @@ void framework_facts(const ScanResult& scan, const Incident* incident, Facts& fa
     const std::vector<Evidence> here{incident->evidence};
     facts.set("framework.program", Value{program->name}, here);
     if (program->is_engine()) facts.set("framework.engine", Value{program->name}, here);
-    if (program->work == Program::Work::serves) facts.set("framework.serving", Value{true}, here);
+    if (program->work == Program::Work::serves || (program->work == Program::Work::trains && uses_engine(*incident)))
+      facts.set("framework.serving", Value{true}, here);
+    if (program->one_sample) facts.set("run.one_sample", Value{true}, here);
+    if (program->grows) facts.set("run.grows_by_design", Value{true}, here);
+    if (program->work == Program::Work::paints) facts.set("framework.paints", Value{true}, here);
     if (program->work == Program::Work::simulates) facts.set("framework.simulator", Value{true}, here);
   }
   const bool program_does = program != nullptr && works_without_model(lower(program->name));
   if (incident != nullptr && (program_does || works_without_model(incident->oom.framework)))
     facts.set("framework.without_model", Value{true}, {incident->evidence});
   if (is_old_tensorflow(incident)) facts.set("framework.old_tensorflow", Value{true}, {incident->evidence});
+  if (is_old_pytorch(incident)) facts.set("framework.old_pytorch", Value{true}, {incident->evidence});
   if (runs_in_notebook(incident)) facts.set("framework.notebook", Value{true}, {incident->evidence});
-  if (works_on_audio(incident))  // encoders of sound have layers of images, too
+  if (fails_in_pytest(scan, incident)) facts.set("framework.pytest", Value{true}, {incident->evidence});
+  if (works_on_audio(incident))  // encoders of sound have layers of images as well
     facts.set("framework.audio", Value{true});
   else if (works_on_images(scan, incident, program))
     facts.set("framework.images", Value{true});
   resolve_frameworks(scan, incident, facts);
   set_training(scan, incident, program, facts);
+  bool of_pictures = false;
+  for (const std::string_view sign :
+       {"trace.paints", "trace.decodes_latents", "framework.diffusers", "framework.paints"})
+    of_pictures = of_pictures || facts.is_true(sign);
+  facts.set("run.paints", Value{of_pictures && facts.is_true("phase.generation") && !facts.is_true("run.trains")});
 }
 
 }  // namespace oomdoctor

@@ -118,4 +118,16 @@ std::optional<GpuModel> find_gpu_by_short_name(std::string_view typed) {
   return std::nullopt;
 }
 
+/// The words from the model's number on, without the unit of its memory.
+std::string short_gpu_name(const GpuModel& model) {
+  std::vector<std::string> words = split_words(model.name);
+  const bool sized = words.back().ends_with("GB");
+  if (sized) words.back().pop_back();
+  std::size_t first = words.size() - (sized ? 1 : 0);
+  while (first > 0 && std::none_of(words[first - 1].begin(), words[first - 1].end(), is_digit)) --first;
+  std::string name;
+  for (std::size_t i = first == 0 ? 0 : first - 1; i < words.size(); ++i) name += (name.empty() ? "" : "-") + words[i];
+  return lower(name);
+}
+
 }  // namespace oomdoctor

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/bytes.h"
@@ -27,5 +28,8 @@ std::optional<GpuModel> find_gpu_model(std::string_view printed_name);
 
 /// Finds the model for a name as people type it: "4090", "3090ti", "a100-80g". nullopt if it leaves the memory open.
 std::optional<GpuModel> find_gpu_by_short_name(std::string_view typed);
+
+/// A model's name as people type it: "4090", "a100-80g".
+std::string short_gpu_name(const GpuModel& model);
 
 }  // namespace oomdoctor

@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <string>
 
+#include "base/ascii.h"
 #include "facts/analysis.h"
-#include "model/remark_ids.h"
 
 namespace oomdoctor {
 namespace {
@@ -71,13 +71,13 @@ bool is_compiler(std::string_view process) {
 /// True if data loader workers are in use: the log counts them, one of them died, or one of their frames is in the
 /// traceback.
 bool uses_loader(const ScanResult& scan, const Incident& incident) {
-  const bool of_nccl = incident.oom.agent == Agent::library;  // its segments are in /dev/shm, too
+  const bool of_nccl = incident.oom.agent == Agent::library;  // its segments are in /dev/shm as well
   if (incident.oom.agent == Agent::worker || (scan.coverage.by_parser.contains("dataloader") && !of_nccl)) return true;
   if (const auto workers = scan.settings.find("num_workers");
       workers != scan.settings.end() && counts_loader_workers(scan, workers->second))
     return workers->second.value != "0";
   const auto loads = [](const Frame& f) {
-    return f.file.find("utils/data/") != std::string::npos || f.function.find("DataLoader") != std::string::npos ||
+    return path_contains(f.file, "utils/data/") || f.function.find("DataLoader") != std::string::npos ||
            f.code.find("loader") != std::string::npos;
   };
   return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), loads) ||
@@ -102,6 +102,30 @@ bool collects_items(const Incident& incident) {
   const auto appended = [&](std::string_view call) { return own->code.find(call) != std::string::npos; };
   const auto named = [&](std::string_view name) { return own->function.find(name) != std::string::npos; };
   return std::any_of(appends.begin(), appends.end(), appended) && std::any_of(makers.begin(), makers.end(), named);
+}
+
+/// True if the innermost frame of the job's own code copies what the job already has into one array or tensor.
+/// torch.FloatTensor(n) is of a size, torch.FloatTensor(rows) of data (samples/host_allocation/gathered.log): the name
+/// decides.
+bool gathers_data(const Incident& incident) {
+  static constexpr std::array<std::string_view, 10> joins{
+      "np.array(",       "np.asarray(",  "np.stack(",  "np.vstack(",    "np.hstack(",
+      "np.concatenate(", "torch.stack(", "torch.cat(", "torch.tensor(", "torch.as_tensor("};
+  static constexpr std::array<std::string_view, 5> counts{"size", "shape", "dim", "num", "len"};
+  constexpr std::string_view constructor = "torch.FloatTensor(";
+  const auto& frames = incident.oom.frames;
+  const auto own = std::find_if(frames.rbegin(), frames.rend(), [](const Frame& f) { return !f.library; });
+  if (own == frames.rend()) return false;
+  const std::string_view code = own->code;
+  if (std::any_of(joins.begin(), joins.end(), [&](auto call) { return code.find(call) != code.npos; })) return true;
+  const std::size_t call = code.find(constructor);
+  if (call == code.npos) return false;
+  const std::string_view argument = code.substr(call + constructor.size());
+  const std::string_view name = argument.substr(0, argument.find(')'));
+  constexpr std::size_t shortest = 3;  // "n", "nb" are numbers
+  return argument.size() > name.size() && name.size() >= shortest &&
+         std::all_of(name.begin(), name.end(), is_dotted_name_char) && !is_digit(name.front()) &&
+         std::none_of(counts.begin(), counts.end(), [&](auto word) { return name.find(word) != name.npos; });
 }
 
 /// True if pandas was reading a table of text.
@@ -139,9 +163,7 @@ bool is_majority(const std::optional<Bytes>& part, const std::optional<Bytes>& w
 /// The memory that the job requested, which is the limit of a scheduler.
 std::optional<i64> job_request(const ScanResult& scan, const Oom& oom) {
   const bool by_scheduler = oom.agent == Agent::slurm || oom.agent == Agent::scheduler || oom.agent == Agent::cgroup;
-  const auto asked = scan.settings.find("job_memory");
-  if (oom.limit || !by_scheduler || asked == scan.settings.end()) return std::nullopt;
-  return read_capacity(asked->second.value);
+  return oom.limit || !by_scheduler ? std::nullopt : size_of_setting(scan, "job_memory");
 }
 
 /// True for the RAM of a machine whose size the log prints.
@@ -192,6 +214,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.vanished", by({Agent::signal}) && oom.has(OomTrait::vanished));
   set_true("host.denied", by({Agent::signal}) && scan.remark_counts.contains("container/not_killed"));
   set_true("host.worker_killed", by({Agent::worker}));
+  set_true("host.bar_full", by({Agent::worker}) && primary.when.bar_full);
   set_true("host.shm_full", oom.kind == OomKind::shared_memory && oom.framework != "ray");
   set_true("host.bus_error", oom.kind == OomKind::shared_memory && oom.has(OomTrait::bus_error));
   const bool pinned = host && oom.has(OomTrait::pinned);
@@ -204,6 +227,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
   set_true("host.keeps_items", by({Agent::cpu_allocator}) && collects_items(primary));
+  set_true("host.gathers", by({Agent::cpu_allocator}) && gathers_data(primary));
   if (const auto type = scan.settings.find("array_type"); host && type != scan.settings.end())
     if (const std::string_view smaller = smaller_type(type->second.value); !smaller.empty())
       facts.set("host.smaller_type", Value{std::string(smaller)}, {type->second.evidence});
@@ -224,7 +248,12 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
     facts.set("host.manager", Value{std::string(manager)}, here);
   if (const auto unit = scan.settings.find("memory_unit"); host && unit != scan.settings.end())
     set_true("host.user_slice", unit->second.value.starts_with("user-") && unit->second.value.ends_with(".slice"));
-  if (host && !oom.process_name.empty() && !one_of_many) facts.set("host.victim", Value{oom.process_name}, here);
+  // The killed task may be a small one: then its name says nothing about what the node's memory is used for.
+  const auto largest = scan.settings.find("largest_other");
+  const auto by_largest = largest == scan.settings.end() ? std::nullopt : read_capacity(largest->second.value);
+  const bool by_other = by_largest && oom.process && *by_largest > 2 * oom.process->count;
+  if (host && !oom.process_name.empty() && !one_of_many && !by_other)
+    facts.set("host.victim", Value{oom.process_name}, here);
   set_true("host.compiler", host && is_compiler(oom.process_name));
   if (heap || (by({Agent::kernel, Agent::cgroup, Agent::daemon}) && !oom.process_name.empty()))
     set_true("host.python", !heap && (is_python(oom.process_name) || uses_loader(scan, primary)));
@@ -233,9 +262,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
     facts.set("host.limit", oom.limit, here);
     for (const auto& [fact, setting] :
          {std::pair("host.used", "address_space"), {"host.limit", "data_limit"}, {"host.limit", "address_space_limit"}})
-      if (const auto known = scan.settings.find(setting); limited && known != scan.settings.end())
-        if (const auto bytes = read_capacity(known->second.value))
-          facts.set(fact, Bytes{*bytes, 0}, {known->second.evidence});
+      if (const auto bytes = size_of_setting(scan, setting); limited && bytes)
+        facts.set(fact, Bytes{*bytes, 0}, {scan.settings.find(setting)->second.evidence});
     if (const auto asked = job_request(scan, oom))
       facts.set("host.limit", Bytes{*asked, 0}, {scan.settings.find("job_memory")->second.evidence});
     facts.set("host.capacity", oom.capacity, here);
@@ -271,8 +299,7 @@ void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes) {
   constexpr int sigkill = 9, of_killed_child = 128 + sigkill;
   if (!scan.remark_counts.contains("run/not_short")) return;
   const auto size = [&](const char* setting) {
-    const auto found = scan.settings.find(setting);
-    const auto bytes = found == scan.settings.end() ? std::nullopt : read_capacity(found->second.value);
+    const auto bytes = size_of_setting(scan, setting);
     return bytes ? bytes_text(*bytes) : std::string();
   };
   for (const Event& event : scan.remarks) {
@@ -291,7 +318,7 @@ void emit_free_memory(const ScanResult& scan, std::vector<Note>& notes) {
 
 void emit_node_sum(const ScanResult& scan, std::vector<Note>& notes) {
   const auto nodes = scan.settings.find("job_nodes"), used = scan.settings.find("memory_of_nodes");
-  const auto bytes = used == scan.settings.end() ? std::nullopt : read_capacity(used->second.value);
+  const auto bytes = size_of_setting(scan, "memory_of_nodes");
   if (nodes == scan.settings.end() || !bytes) return;
   notes.push_back(
       {Severity::warning,

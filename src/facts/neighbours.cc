@@ -45,8 +45,7 @@ std::vector<const Series*> find_next_list(const ScanResult& scan, const Incident
 /// Bytes of the GPU that the monitor lists the process on.
 std::optional<double> find_capacity(const ScanResult& scan, const Series& process, const Facts& facts) {
   if (const auto printed = facts.number("oom.capacity"); printed || !process.origin.device) return printed;
-  const auto found = scan.settings.find("capacity/" + std::to_string(*process.origin.device));
-  const auto bytes = found == scan.settings.end() ? std::nullopt : read_capacity(found->second.value);
+  const auto bytes = size_of_setting(scan, "capacity/" + std::to_string(*process.origin.device));
   return bytes ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "base/ascii.h"
 #include "facts/analysis.h"
@@ -52,14 +55,20 @@ std::optional<double> version_in(std::string_view text) {
   return major + minor / 100.0;
 }
 
-/// The type to which bitsandbytes quantised the weights while it loaded them, by the frames; "" if they do not show it.
+/// The type to which bitsandbytes quantised the weights, by the frames; "" if they do not show it.
 std::string_view quantised_type(const std::vector<Frame>& frames) {
   for (const Frame& f : frames) {
     const auto shows = [&](std::string_view file, std::string_view code) {
-      return f.file.find(file) != std::string::npos || f.code.find(code) != std::string::npos;
+      return path_contains(f.file, file) || f.code.find(code) != std::string::npos;
     };
     if (shows("quantizer_bnb_8bit", "bnb.nn.Int8Params(")) return "8 bits";
     if (shows("quantizer_bnb_4bit", "bnb.nn.Params4bit(")) return "4 bits";
+    const bool of_weights = shows("bitsandbytes/nn/", "bnb.matmul") || shows("bitsandbytes/autograd/", "bnb.matmul");
+    if (!of_weights) continue;
+    const std::string text = lower(f.function + " " + f.code);
+    if (text.find("4bit") != text.npos) return "4 bits";
+    if (text.find("int8") != text.npos || text.find("8bit") != text.npos) return "8 bits";
+    if (f.function == "to" || f.function == "cuda" || f.function == "_quantize") return "4 or 8 bits";
   }
   return "";
 }
@@ -104,6 +113,7 @@ Agent find_agent(const ScanResult& scan, const Incident& incident) {
 
 /// The vendor of the GPU, by the agent that refused, else by words in the log; "" if neither shows it.
 std::string_view find_vendor(const ScanResult& scan, const Oom& oom, Agent agent) {
+  if (oom.has(OomTrait::rocm)) return "amd";
   switch (agent) {
     case Agent::cuda_allocator:
     case Agent::cuda_malloc_async:
@@ -182,12 +192,16 @@ std::optional<i64> read_capacity(std::string_view text) {
   return size && size->count > 0 ? std::optional(size->count) : std::nullopt;
 }
 
+std::optional<i64> size_of_setting(const ScanResult& scan, std::string_view name) {
+  const auto printed = scan.settings.find(name);
+  return printed == scan.settings.end() ? std::nullopt : read_capacity(printed->second.value);
+}
+
 std::optional<i64> known_capacity(const ScanResult& scan, const std::optional<Incident>& incident,
                                   const AnalysisOptions& options) {
   if (options.capacity) return options.capacity;
   if (incident && incident->oom.kind == OomKind::device && incident->oom.capacity) return incident->oom.capacity->count;
-  if (const auto printed = scan.settings.find("capacity"); printed != scan.settings.end())
-    return read_capacity(printed->second.value);
+  if (const auto printed = size_of_setting(scan, "capacity")) return printed;
   if (incident && incident->oom.kind == OomKind::device)
     if (const auto size = common_capacity(scan)) return size;
   const auto gpu = scan.settings.find("gpu");
@@ -229,12 +243,32 @@ std::string_view device_vendor(const ScanResult& scan, const Incident& incident)
   return find_vendor(scan, incident.oom, find_agent(scan, incident));
 }
 
+/// What TensorFlow got of the failed GPU, and what that GPU has, by its name. A round number of MB may be a limit that
+/// the program set, which says nothing of the GPU.
+void given_facts(const ScanResult& scan, const Incident& incident, Facts& facts) {
+  constexpr double round = 256.0 * static_cast<double>(MiB);
+  const int device = incident.origin.device.value_or(0);
+  if (device > 0) {
+    const auto own = scan.settings.find(fmt::format("given_at_start/{}", device));
+    const auto size = own == scan.settings.end() ? std::nullopt : read_capacity(own->second.value);
+    if (!size) return;
+    facts.set("settings.given_at_start", Value{Number{static_cast<double>(*size), 0}}, {own->second.evidence});
+  }
+  const auto given = facts.number("settings.given_at_start");
+  const auto gpu = scan.settings.find("gpu");
+  if (!given || std::fmod(*given, round) == 0 || gpu == scan.settings.end() || facts.find("settings.capacity")) return;
+  if (const auto model = find_gpu_model(gpu->second.value))
+    facts.set("settings.capacity", Value{Number{static_cast<double>(model->bytes()), 0}}, {gpu->second.evidence});
+}
+
 // The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
-    const FactSpec* spec = find_fact_spec("settings." + name);
+    const bool planned = name == "weights_planned" && !scan.settings.contains("weights_memory");  // not yet loaded
+    const FactSpec* spec = find_fact_spec("settings." + (planned ? "weights_memory" : name));
     if (spec == nullptr) continue;
     if (name == "num_workers" && !counts_loader_workers(scan, setting)) continue;
+    if (name == "given_at_start" && incident != nullptr && incident->origin.device.value_or(0) > 0) continue;
     if (name == "killer_asker" && !asked_for_kill(setting, incident)) continue;
     const bool later = is_of_later_run(setting, incident);
     const std::string& printed = later ? setting.before : setting.value;
@@ -252,6 +286,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
       facts.set(spec->name, Value{Number{*value, 0}}, here);
     }
   }
+  if (incident != nullptr) given_facts(scan, *incident, facts);
   facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
   const Agent agent = incident != nullptr ? find_agent(scan, *incident) : Agent::cuda_allocator;
   if (incident != nullptr) {
@@ -270,7 +305,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
     const auto system = scan.settings.find("system");
-    if (incident->oom.sizes_not_available || (system != scan.settings.end() && system->second.value == "Windows"))
+    if (incident->oom.sizes_not_available ||
+        (system != scan.settings.end() && (system->second.value == "Windows" || system->second.value == "WSL")))
       facts.set("platform.windows", Value{true}, here);
     if (system != scan.settings.end() && system->second.value == "Windows")
       facts.set("platform.windows_paths", Value{true}, here);
@@ -286,16 +322,17 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
                     [](const Frame& f) { return f.file.find("cudagraph") != std::string::npos; }))
       facts.set("settings.cuda_graphs", Value{true}, here);
     if (std::any_of(frames.begin(), frames.end(),
-                    [](const Frame& f) { return f.file.find("torch/utils/checkpoint.py") != std::string::npos; }))
+                    [](const Frame& f) { return path_contains(f.file, "torch/utils/checkpoint.py"); }))
       facts.set("settings.checkpointing", Value{true}, here);
-    if (std::any_of(frames.begin(), frames.end(),
-                    [](const Frame& f) { return f.file.find("torch/distributed/fsdp/") != std::string::npos; }))
+    if (std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+          return path_contains(f.file, "torch/distributed/fsdp/") || f.code.find("= FSDP(") != std::string::npos;
+        }))
       facts.set("settings.fsdp", Value{true}, here);
     if (const std::string_view type = quantised_type(frames); !type.empty())
       facts.set("settings.load_type", Value{std::string(type)}, here);
     // DeepSpeed's stage 3 has its own file.
     if (facts.find("settings.zero_stage") == nullptr && std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
-          return f.file.find("zero/stage3.py") != std::string::npos;
+          return path_contains(f.file, "zero/stage3.py");
         }))
       facts.set("settings.zero_stage", Value{Number{3, 0}}, here);
     if (incident->oom.has(OomTrait::rocm)) facts.set("platform.rocm", Value{true}, here);

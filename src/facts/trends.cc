@@ -22,7 +22,7 @@ constexpr double forecast_tolerance =
 
 constexpr i64 min_unplaced = 12;  ///< values without step or time may all belong to the set-up, which fills memory once
 
-constexpr double risk_windows = 50;  ///< in observed windows; a failure further away is no useful forecast
+constexpr double risk_windows = 50;  ///< in observed windows; a failure further away is not a useful forecast
 
 constexpr double little_headroom = 0.10;  ///< of the GPU; below, the report mentions it …
 constexpr double scarce_headroom =
@@ -67,8 +67,7 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const Runs& runs,
 std::optional<i64> find_capacity(const ScanResult& scan, const Series& s) {
   if (s.capacity > 0) return whole_number(s.capacity);
   for (const std::string& name : {s.label, s.origin.device ? std::to_string(*s.origin.device) : std::string()})
-    if (const auto found = scan.settings.find("capacity/" + name); found != scan.settings.end())
-      return read_capacity(found->second.value);
+    if (const auto printed = size_of_setting(scan, "capacity/" + name)) return printed;
   return std::nullopt;
 }
 
@@ -90,7 +89,7 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
       {share < scarce_headroom ? Severity::warning : Severity::note,
        fmt::format("tensors came within {} of the device's {} ({:.1f}%): a longer batch or a larger "
                    "evaluation may not fit",
-                   computed_bytes_text(whole_number(left)), bytes_text(capacity), 100 * share),
+                   computed_bytes_text(left), bytes_text(capacity), 100 * share),
        tightest->last_evidence});
 }
 
@@ -182,8 +181,8 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
                           : s.has_times   ? " per second"
                           : s.has_steps   ? " per step"
                                           : " per value";
-  facts.set("trend.rate", Value{computed_bytes_text(whole_number(std::abs(t.slope.value))) + per}, both);
-  facts.set("trend.last_rate", Value{computed_bytes_text(whole_number(std::abs(last_slope))) + per}, both);
+  facts.set("trend.rate", Value{computed_bytes_text(std::abs(t.slope.value)) + per}, both);
+  facts.set("trend.last_rate", Value{computed_bytes_text(std::abs(last_slope)) + per}, both);
   if (!capacity) return;
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);
@@ -305,7 +304,7 @@ std::vector<TrendInputs> trend_inputs(const ScanResult& scan, const Runs& runs, 
     if (incident == nullptr) growth.largest_process = find_largest_process(scan, s);
     if (incident != nullptr && s.has_steps && incident->when.step && belongs(s, incident))
       growth.failure_step = static_cast<double>(*incident->when.step);
-    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free &&
+    const bool fills = s.metric != Metric::input_length && s.metric != Metric::free && s.metric != Metric::host_free &&
                        s.metric != Metric::utilization && s.metric != Metric::host_utilization;
     inputs.push_back({&s, growth, fills && s.followed(), s.capacity > 0 ? std::optional(s.capacity) : growth.capacity});
   }
@@ -364,8 +363,7 @@ void set_rise_before_kill(const ScanResult& scan, const Incident& incident, Fact
     const std::vector<Evidence> both{s.first_evidence, s.last_evidence};
     facts.set("host.rises", Value{true}, both);
     facts.set("host.rise",
-              Value{"from " + bytes_text(whole_number(s.first_value), s.quantum) + " to " +
-                    bytes_text(whole_number(s.last_value), s.quantum)},
+              Value{"from " + bytes_text(s.first_value, s.quantum) + " to " + bytes_text(s.last_value, s.quantum)},
               both);
     return;
   }
@@ -414,11 +412,11 @@ void emit_other_growth(const ScanResult& scan, Analysis& analysis) {
     const Series& s = scan.series[i];
     if (analysis.runs.follows(s) || s.kind == SeriesKind::running_maximum || s.n < min_points) continue;
     if (!analysis.trends.leaks(i) || analysis.trends[i].confidence < growth_limits::risk_confidence) continue;
-    analysis.notes.push_back({Severity::warning,
-                              fmt::format("in another run of this log, {} rose from {} to {} and did not level off",
-                                          to_string(s.metric), bytes_text(whole_number(s.first_value), s.quantum),
-                                          bytes_text(whole_number(s.last_value), s.quantum)),
-                              s.last_evidence});
+    analysis.notes.push_back(
+        {Severity::warning,
+         fmt::format("in another run of this log, {} rose from {} to {} and did not level off", to_string(s.metric),
+                     bytes_text(s.first_value, s.quantum), bytes_text(s.last_value, s.quantum)),
+         s.last_evidence});
     return;
   }
 }
@@ -444,8 +442,8 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
       const Series& s = scan.series[*steep];
       facts.set("run.steep",
                 Value{fmt::format("{} rose from {} to {} of {} in {} values; one more such rise fills it",
-                                  to_string(s.metric), bytes_text(whole_number(s.first_value)),
-                                  bytes_text(whole_number(s.last_value)), bytes_text(*capacity), s.n)},
+                                  to_string(s.metric), bytes_text(s.first_value), bytes_text(s.last_value),
+                                  bytes_text(*capacity), s.n)},
                 evidence);
     }
   }

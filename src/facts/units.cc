@@ -15,7 +15,7 @@ int binary_power(std::string_view unit) {
   return power == std::string_view::npos ? 3 : static_cast<int>(power);
 }
 
-/// of the capacity; a message prints what programs can use, and a monitor counts the driver's share, too
+/// of the capacity; a message prints what programs can use, and a monitor counts the driver's share as well
 constexpr double max_overshoot = 0.02;
 
 /// Whether the values fit a memory of `capacity` bytes in the smaller unit only.
@@ -34,11 +34,10 @@ void resolve_units(ScanResult& scan, const AnalysisOptions& options) {
     const int power = binary_power(probe.unit);
     const double factor = std::pow(1000.0 / 1024, power);
     if (!fits_scaled_only(probe, factor, to_double(*capacity))) continue;
-    scan.notes.push_back(
-        {Severity::warning,  // every number of the verdict depends on this
-         fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit, 3 * power,
-                     bytes_text(whole_number(probe.max_value)), 10 * power, bytes_text(*capacity)),
-         probe.last_evidence});
+    scan.notes.push_back({Severity::warning,  // every number of the verdict depends on this
+                          fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit,
+                                      3 * power, bytes_text(probe.max_value), 10 * power, bytes_text(*capacity)),
+                          probe.last_evidence});
     // A program prints its sizes in one way only.
     const std::string unit = probe.unit;
     for (Series& s : scan.series)

@@ -14,7 +14,7 @@ class UnreachableMemory {
   /// `scan` must outlive this, unchanged. Only series of at least `min_points` values count.
   UnreachableMemory(const ScanResult& scan, i64 min_points);
 
-  /// Bytes that the values of `s` can never reach; 0 if `s` is no counter of PyTorch. It is the memory outside the
+  /// Bytes that the values of `s` can never reach; 0 if `s` is not a counter of PyTorch. It is the memory outside the
   /// allocator (CUDA contexts, other processes), from the difference between the GPU's series and reserved memory. It
   /// also includes the rise of a step's peak above the value printed at its end.
   double bytes_for(const Series& s) const;

@@ -30,11 +30,19 @@ void CurrentLine::cite(const Line& line) {
   cited_->lead.clear();
 }
 
-StreamId CurrentLine::stream() const {
-  if (origin_.rank) return {StreamId::StreamKind::rank, *origin_.rank};
-  if (origin_.pid) return {StreamId::StreamKind::process, *origin_.pid};
+namespace {
+
+StreamId make_stream(std::optional<int> rank, std::optional<i64> pid) {
+  if (rank) return {StreamId::StreamKind::rank, *rank};
+  if (pid) return {StreamId::StreamKind::process, *pid};
   return {};
 }
+
+}  // namespace
+
+StreamId CurrentLine::stream() const { return make_stream(origin_.rank, origin_.pid); }
+
+StreamId CurrentLine::printer() const { return make_stream(line_->line.prefix.rank, line_->line.prefix.pid); }
 
 const Evidence& CurrentLine::evidence() const {
   if (!evidence_) evidence_ = line_->evidence();

@@ -43,6 +43,8 @@ class CurrentLine {
   i64 number() const { return line_->first_line; }
   const Origin& origin() const { return origin_; }
   StreamId stream() const;
+  /// The stream that the tag of the line names: a program may print the failure of another process, its worker.
+  StreamId printer() const;
   /// Made at the first call.
   const Evidence& evidence() const;
   /// The line that the parser cites; else evidence().

@@ -3,7 +3,9 @@
 namespace oomdoctor {
 namespace {
 
-bool is_host_metric(Metric m) { return m == Metric::host_rss || m == Metric::host_used || m == Metric::host_available; }
+bool is_host_metric(Metric m) {
+  return m == Metric::host_rss || m == Metric::host_used || m == Metric::host_available || m == Metric::host_free;
+}
 
 }  // namespace
 
@@ -20,7 +22,7 @@ void DeclaredMemory::begin_block(const BlockMatches& found, i64 lines_before) {
   }
 }
 
-EventSink& DeclaredMemory::beside(i64 line, EventSink& to) {
+EventSink& DeclaredMemory::route(i64 line, EventSink& to) {
   const auto found = lines_.find(line);
   if (found == lines_.end()) return to;
   here_ = found->second;

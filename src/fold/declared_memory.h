@@ -8,14 +8,14 @@
 
 namespace oomdoctor {
 
-/// A filter in front of another sink. Call order: begin_block() for each block, then beside() for each line.
+/// A filter in front of another sink. Call order: begin_block() for each block, then route() for each line.
 class DeclaredMemory final : public EventSink {
  public:
   /// Collects the lines that users' formats matched. Call it before any match of the block is emitted. The matches
   /// count lines from the start of the block, which has `lines_before` it.
   void begin_block(const BlockMatches& found, i64 lines_before);
   /// The sink for a shipped parser on this line: `to`, or this filter in front of it.
-  EventSink& beside(i64 line, EventSink& to);
+  EventSink& route(i64 line, EventSink& to);
 
   void reading(const Reading& reading, std::optional<double> step, std::optional<double> time) override;
   void at(const Origin& where) override { to_->at(where); }

@@ -159,7 +159,7 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
   walks_.reach(f.first_line);
   const Cursor cursor(window, f.line, &walks_, *first_line_);
   builder_.begin_emit(cursor, f);
-  EventSink& sink = f.by->parser->declared ? builder_ : declared_.beside(f.first_line, builder_);
+  EventSink& sink = f.by->parser->declared ? builder_ : declared_.route(f.first_line, builder_);
   if (f.by->gauge != nullptr) {
     emit_gauge(f.by->form(), findings.values_of(f), sink);
   } else if (f.by->pattern->setting != nullptr) {

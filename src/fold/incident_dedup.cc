@@ -1,5 +1,7 @@
 #include "fold/incident_dedup.h"
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 namespace {
 
@@ -41,7 +43,9 @@ bool may_be_same_kill(const Incident& old, const Oom& now, const Origin& where) 
   if (a == 0 || b == 0 || old.oom.kind != now.kind) return false;
   // An invocation of the kernel's OOM killer is reported only if its own victim is missing. So a named victim is
   // another death.
-  const auto is_invocation = [](const Oom& report) { return report.message_format == "oom-killer-invoked"; };
+  const auto is_invocation = [](const Oom& report) {
+    return report.message_format == "oom-killer-invoked" || report.message_format == "oom-killer-called";
+  };
   if (a >= 4 && b >= 4 && (is_invocation(old.oom) || is_invocation(now))) return false;
   // Kernels up to 4.x announce a thread and then kill the process that it belongs to.
   if (a == 4 && b == 5 && !old.oom.process && old.oom.process_name == now.process_name) return true;
@@ -54,6 +58,7 @@ bool same_victim(const Incident& old, const Origin& where) { return old.origin.p
 
 std::string_view failed_test(std::string_view body) {
   static constexpr std::string_view word = "FAILED ";
+  body = trimmed(body);
   const std::size_t end = body.find(" - ");
   if (!body.starts_with(word) || end == body.npos) return {};
   const std::string_view test = body.substr(word.size(), end - word.size());

@@ -27,7 +27,7 @@ bool stepped_after(const Incident& incident, const IncidentContext& context) {
          context.progress->line.evidence->span.first_line > context.line;
 }
 
-/// A program that logs a failure as a warning and survives it does so the next time, too. Without this, the last
+/// A program that logs a failure as a warning and survives it does so the next time as well. Without this, the last
 /// failure of such a log would look fatal.
 bool is_like_handled(const Incident& incident, const IncidentContext& context, const Incident& before,
                      const IncidentContext& context_before) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <utility>
 
 #include "base/ascii.h"
@@ -66,6 +65,24 @@ std::optional<i64> find_ray_process(const Cursor& cursor) {
   return found.value_or(0) > 0 ? found : std::nullopt;
 }
 
+/// The date in front of a line, which may follow a tag such as "[I ".
+std::optional<double> date_of(const Line& line) {
+  constexpr std::size_t longest_tag = 8;
+  if (line.prefix.time && is_dated(*line.prefix.time)) return line.prefix.time;
+  const auto digit = std::find_if(line.text.begin(), line.text.end(), is_digit);
+  const auto at = static_cast<std::size_t>(digit - line.text.begin());
+  const auto stamp = at < longest_tag ? read_time(line.text.substr(at)) : std::nullopt;
+  return stamp && stamp->has_date && is_dated(stamp->seconds) ? std::optional(stamp->seconds) : std::nullopt;
+}
+
+/// The date of the current line, else the nearest one above it: the fold knows the times of lines with an event only.
+std::optional<double> find_date(const Cursor& cursor) {
+  constexpr int max_lines = 200;  // a longer traceback is rare
+  std::optional<double> found = date_of(cursor.line());
+  if (!found) cursor.backward(max_lines, [&](const Line& line) { return !(found = date_of(line)); });
+  return found;
+}
+
 }  // namespace
 
 void ResultBuilder::begin_emit(const Cursor& cursor, const LineRef& line) {
@@ -108,19 +125,32 @@ void ResultBuilder::count_refusals() {
   }
   if (caught == nullptr) return;
   for (const Event& event : result_.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr || remark->id != "allocator/failures" || event.when.order < caught->when.order) continue;
+    const Remark* remark = remark_of(event, "allocator/failures");
+    if (remark == nullptr || event.when.order < caught->when.order) continue;
     const i64 counted = whole_number(remark->number.value_or(0)) - 1;
     const auto printed = static_cast<i64>(caught->occurrences.size()) + caught->more_occurrences;
     if (counted > printed) caught->more_occurrences += counted - printed;
   }
 }
 
-bool ResultBuilder::was_completed_before(const Incident& incident) const {
-  return std::any_of(result_.remarks.begin(), result_.remarks.end(), [&](const Event& event) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    return remark != nullptr && remark->id == "run/completed" && event.when.order < incident.when.order;
+namespace {
+
+/// True if the autoencoder was making an image of its latent form.
+bool decodes_image(const Incident& incident) {
+  static constexpr std::array<std::string_view, 5> words{"decode_first_stage", "decode_latent", "vae_decode",
+                                                         "vae.decode(", "first_stage_model.decode("};
+  const auto& frames = incident.oom.frames;
+  return std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+      return f.function.find(word) != std::string::npos || f.code.find(word) != std::string::npos;
+    });
   });
+}
+
+}  // namespace
+
+bool ResultBuilder::was_completed_before(const Incident& incident) const {
+  return result_.find_remark("run/completed", {.before = incident.when.order}) != nullptr;
 }
 
 Event ResultBuilder::event_here() {
@@ -130,6 +160,7 @@ Event ResultBuilder::event_here() {
   e.when.order = here_.number();
   e.when.time = last_time_;
   const RunTracker::StreamState* own = runs_.find_stream(here_.stream());
+  if (own == nullptr) own = runs_.find_stream(here_.printer());
   const RunTracker::StreamState* stream = own != nullptr ? own : runs_.find_stream({});
   if (stream != nullptr) {
     e.when.step = stream->step;
@@ -137,6 +168,7 @@ Event ResultBuilder::event_here() {
     e.when.epoch = stream->epoch;
     e.when.epoch_over = stream->epoch && stream->epoch_over;
     if (stream->step && stream->total != stream->max_total) e.when.bar = stream->total;
+    e.when.bar_full = stream->step && stream->max_total && *stream->step == *stream->max_total && !stream->epoch;
   }
   return e;
 }
@@ -179,12 +211,20 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
 }
 
 /// The line that shows that the program continued after the incident with this index, before the traceback that ends at
-/// the current line. Only a message alone is printed by the code that caught it; a traceback may be printed twice.
+/// the current line. Only a message alone is printed by the code that caught it; a traceback may be printed twice. Work
+/// that a logger dated a minute later shows it as well.
 std::optional<Line> ResultBuilder::find_work_since(std::size_t index, const Oom& now) const {
+  constexpr double other_request = 60;  // seconds: a stream prints one failure again within few, also a slow handler
+  constexpr i64 handler_lines = 5;      // an exception that is raised again may draw its bar once more
   const Incident& old = result_.incidents[index];
-  if (comes_in_parts(now) || has_numbers(now) || has_numbers(old.oom) || !old.oom.frames.empty() ||
-      contexts_[index].stream != here_.stream())
-    return std::nullopt;
+  if (comes_in_parts(now) || contexts_[index].stream != here_.stream()) return std::nullopt;
+  if (has_numbers(now) || has_numbers(old.oom)) {  // in a loop over models, each fails with the same numbers
+    const RunTracker::StreamState* stream = runs_.find_stream(here_.stream());
+    const bool begins_anew = stream != nullptr && stream->bar_line >= contexts_[index].line + handler_lines;
+    return begins_anew ? find_work_before_traceback(here_.cursor(), contexts_[index].line) : std::nullopt;
+  }
+  if (const auto work = find_later_work(here_.cursor(), contexts_[index].line, other_request)) return work;
+  if (!old.oom.frames.empty()) return std::nullopt;
   return find_work_before_traceback(here_.cursor(), contexts_[index].line);
 }
 
@@ -289,14 +329,21 @@ void ResultBuilder::merge_report(std::size_t index, const Oom& now) {
   }
   old.handled |= now.caught;
   IncidentContext& context = contexts_[index];
-  if (context.test.empty()) context.test = failed_test(here_.ref().line.body());
+  if (context.test.empty()) {
+    context.test = failed_test(here_.ref().line.body());
+    if (!context.test.empty())
+      result_.settings.insert_or_assign("failed_test", KnownSetting{context.test, here_.cited(), "", 0});
+  }
   context.line = here_.last();
 }
 
 void ResultBuilder::oom(Oom oom) {
-  // Nobody writes the sizes of an allocator or a scheduler by hand: a full report is never a quotation.
+  const Cursor& cursor = here_.cursor();
+  if (is_raised_in_code(cursor.line().body()) || is_manual_example(cursor)) return remark("text/quoted", {});
+  // Nobody writes the sizes of an allocator or a scheduler by hand: a full report is hardly ever a quotation.
   const bool full_report = (oom.request && (oom.capacity || oom.free || oom.allocated)) || (oom.process && oom.limit);
-  if (!full_report && is_quoted_in_text(here_.cursor())) return remark("text/quoted", {});
+  if (!full_report && (is_catalogue_entry(cursor) || is_quoted_in_text(cursor, !is_general_form(oom))))
+    return remark("text/quoted", {});
   oom.caught |= is_python_warning(here_.cursor().line().body());
   if (merge_kill_report(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
@@ -317,9 +364,21 @@ void ResultBuilder::oom(Oom oom) {
   add_incident(std::move(oom));
 }
 
+/// Ray and vLLM tag each line with the process that printed it: "(WorkerDict pid=7001)". Such a process is of this job,
+/// and the driver may list it as another one.
+void ResultBuilder::note_workers(const Oom& oom) {
+  const std::string_view text = oom.others.empty() ? std::string_view() : here_.cursor().surroundings();
+  for (const OtherProcess& process : oom.others) {
+    const std::string tag = "pid=" + std::to_string(process.pid);
+    if (process.pid != 0 && (text.find(tag + ')') != text.npos || text.find(tag + ',') != text.npos))
+      remark("job/worker", static_cast<double>(process.pid));
+  }
+}
+
 void ResultBuilder::add_incident(Oom oom) {
   if (result_.incidents.size() >= ScanLimits::incidents) drop_incident();
   runs_.failure(here_, oom.kind);
+  note_workers(oom);
   const Event here = event_here();
   Incident incident;
   if (oom.frames.empty() && !oom.caught) oom.frames = read_traceback(here_.cursor());
@@ -337,11 +396,14 @@ void ResultBuilder::add_incident(Oom oom) {
   if (incident.oom.kind == OomKind::device && incident.origin.pid && !incident.oom.frames.empty())
     if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;
   incident.when = here.when;
+  if (!incident.when.time) incident.when.time = find_date(here_.cursor());
   incident.run = runs_.place();
   result_.incidents.push_back(std::move(incident));
   contexts_.push_back({here_.stream(), runs_.stream(here_).advances, runs_.ended(), here_.last(),
                        std::string(failed_test(here_.ref().line.body()))});
   contexts_.back().of_end = of_end;
+  if (!contexts_.back().test.empty())
+    result_.settings.insert_or_assign("failed_test", KnownSetting{contexts_.back().test, here_.cited(), "", 0});
 }
 
 /// True for an end that is described before anything ran: "kubectl describe" before "kubectl logs".
@@ -349,7 +411,7 @@ bool ResultBuilder::is_of_log_below(bool described) const {
   return described && !result_.first_step && result_.progress_lines == 0;
 }
 
-/// Moves such failures behind everything that ran.
+/// Moves such failures after everything that ran.
 void ResultBuilder::place_described_ends() {
   for (std::size_t i = 0; i < contexts_.size(); ++i) {
     if (!contexts_[i].of_end || result_.progress_lines == 0) continue;
@@ -358,7 +420,7 @@ void ResultBuilder::place_described_ends() {
     incident.when.order = std::max(incident.when.order, last_line_);
     incident.when.step = result_.last_step;
     incident.when.before = result_.last_before;
-    incident.when.time = last_time_;
+    if (last_time_) incident.when.time = last_time_;
   }
 }
 
@@ -398,7 +460,7 @@ void ResultBuilder::setting(std::string_view name, std::string_view value) {
   const auto found = result_.settings.find(name);
   const bool known = found != result_.settings.end(), same = known && found->second.value == value;
   runs_.setting(here_, known && !same);
-  if (name == "script" && same) runs_.command(here_);
+  if ((name == "script" && same) || (name == "job_number" && known && !same)) runs_.command(here_);
   if (same) return;  // keep the line that printed it first
   if (!known && result_.settings.size() >= ScanLimits::settings) return;
   KnownSetting setting{std::string(value), here_.cited(), "", 0};
@@ -418,13 +480,13 @@ void ResultBuilder::exit(const Exit& exit) {
 void ResultBuilder::remark(std::string_view id, std::optional<double> number) {
   runs_.remark(here_, id, number);
   recovery_.remark(here_, id, runs_.ended(), runs_.number());
-  if (id == "collateral/terminated" && !killed_) killed_ = here_.evidence();
+  if (id == "collateral/terminated" && !killed_) killed_ = event_here();
   const std::string name(id);
   i64& count = result_.remark_counts[name];
   if (static_cast<std::size_t>(++count) > ScanLimits::remarks_per_id) {
     // The latest one matters most (the phase at the end): it replaces the latest one kept so far.
     for (auto it = result_.remarks.rbegin(); it != result_.remarks.rend(); ++it)
-      if (const auto* r = std::get_if<Remark>(&it->what); r && r->id == name) {
+      if (remark_of(*it, name) != nullptr) {
         result_.remarks.erase(std::next(it).base());
         break;
       }
@@ -461,8 +523,9 @@ void ResultBuilder::emit_silent_death() {
   incident.oom.traits = {OomTrait::vanished};
   incident.oom.capacity = Bytes{whole_number(full->capacity), whole_number(full->quantum)};
   incident.oom.free = *incident.oom.capacity - Bytes{whole_number(full->last_value), whole_number(full->quantum / 2)};
-  incident.evidence = *killed_;
-  incident.when.order = killed_->span.first_line;
+  incident.evidence = killed_->evidence;
+  incident.when.order = killed_->when.order;
+  incident.when.time = killed_->when.time;
   add_unreported(std::move(incident));
 }
 
@@ -470,8 +533,8 @@ void ResultBuilder::emit_silent_death() {
 /// table may end right after it; work below the first such table shows that it continued.
 void ResultBuilder::emit_counted_refusal() {
   const auto counts = [](const Event& event) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    return remark != nullptr && remark->id == "allocator/failures" && remark->number.value_or(0) > 0;
+    const Remark* remark = remark_of(event, "allocator/failures");
+    return remark != nullptr && remark->number.value_or(0) > 0;
   };
   const auto first = std::find_if(result_.remarks.begin(), result_.remarks.end(), counts);
   if (!result_.incidents.empty() || first == result_.remarks.end()) return;
@@ -498,19 +561,42 @@ void ResultBuilder::emit_counted_refusal() {
   add_unreported(std::move(incident));
 }
 
+/// An engine that computed no room for its cache stops right after that. Its last message may be missing at the end of
+/// the log; a request that it answers later shows that it continued.
+void ResultBuilder::emit_empty_cache() {
+  const Event* tokens = result_.find_remark("pool/no_tokens");
+  const Event* found = tokens != nullptr ? tokens : result_.find_remark("pool/no_memory");
+  if (!result_.incidents.empty() || found == nullptr) return;
+  if (result_.find_remark("run/serving", {.after = found->when.order}) != nullptr) return;
+  const bool sglang = found == tokens;
+  Incident incident;
+  incident.oom.kind = OomKind::pool;
+  incident.oom.agent = Agent::serving;
+  incident.oom.framework = sglang ? "sglang" : "vllm";
+  incident.oom.message_format = sglang ? "sglang-negative-pool" : "vllm-negative-cache";
+  incident.oom.traits = {OomTrait::no_cache_blocks};
+  incident.evidence = found->evidence;
+  incident.origin = found->origin;
+  incident.when = found->when;
+  add_unreported(std::move(incident));
+}
+
 void ResultBuilder::finish() {
   end_block();
   place_described_ends();
   series_.finish();
   emit_silent_death();
   emit_counted_refusal();
+  emit_empty_cache();
   runs_.finish();
   recovery_.mark(result_.incidents, contexts_);
   count_refusals();
   for (Incident& incident : result_.incidents) {
     read_lines_of(incident);
-    // A save after the training belongs to no step and no epoch.
-    if (incident.oom.has(OomTrait::saves_state) && was_completed_before(incident)) {
+    // A save after the training belongs to no step and no epoch, and so does the image that a sampler's steps made.
+    const bool after_sampler = decodes_image(incident) && result_.last_progress &&
+                               result_.last_progress->excerpt.find("100%|") != std::string::npos;
+    if (after_sampler || (incident.oom.has(OomTrait::saves_state) && was_completed_before(incident))) {
       incident.when.step.reset();
       incident.when.epoch.reset();
     }

@@ -76,6 +76,7 @@ class ResultBuilder : public EventSink {
   void replace_main_report(std::size_t index, const Oom& now);
   void add_occurrence(std::size_t index, const Evidence& evidence);
   void add_incident(Oom oom);
+  void note_workers(const Oom& oom);
   bool is_of_log_below(bool described) const;
   void place_described_ends();
   void drop_incident();
@@ -83,6 +84,7 @@ class ResultBuilder : public EventSink {
   void add_unreported(Incident incident);
   /// Adds an incident for a refused request that only PyTorch's counter shows.
   void emit_counted_refusal();
+  void emit_empty_cache();
   /// Adds an incident for a kill by the launcher that no message explains.
   void emit_silent_death();
 
@@ -94,7 +96,7 @@ class ResultBuilder : public EventSink {
   std::vector<IncidentContext> contexts_;  ///< same indices as ScanResult::incidents
   i64 last_line_ = 0;                      ///< the last line that a parser read
   std::optional<double> last_time_;        ///< of the last line that printed a time
-  std::optional<Evidence> killed_;         ///< first line in which a launcher terminated its processes
+  std::optional<Event> killed_;            ///< first line in which a launcher terminated its processes
 };
 
 }  // namespace oomdoctor

@@ -125,6 +125,7 @@ void ResultMerger::emit_first_failure() {
   if (course_->progress_lines > 0) {
     result_.first_step = course_->first_step;
     result_.last_step = course_->last_step;
+    result_.last_before = course_->last_before;
     result_.progress_lines = course_->progress_lines;
     result_.last_progress = std::move(course_->last_progress);
   }
@@ -197,7 +198,8 @@ void ResultMerger::add(ScanResult file) {
     result_.later_runs = std::move(file.later_runs);
   add_incidents(file);
   if (first_ && result_.incidents[*first_].evidence.span.source == source)
-    course_ = {file.remarks, file.first_step, file.last_step, file.progress_lines, file.last_progress};
+    course_ = {file.remarks,     file.first_step,     file.last_step,
+               file.last_before, file.progress_lines, file.last_progress};
   add_series(file);
   add_settings(file);
   add_remarks(file);

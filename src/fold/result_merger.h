@@ -1,5 +1,5 @@
 // Combines the results of many files into one: which failure came first, which failures follow from it, and what to
-// keep within ScanLimits. Files are added one by one, in order. So only one file's result is in memory beside the
+// keep within ScanLimits. Files are added one by one, in order. So only one file's result is in memory next to the
 // combined one.
 #pragma once
 
@@ -45,6 +45,7 @@ class ResultMerger {
   struct FailureContext {
     std::vector<Event> remarks;
     std::optional<i64> first_step, last_step;
+    i64 last_before = 0;
     i64 progress_lines = 0;
     std::optional<Evidence> last_progress;
   };

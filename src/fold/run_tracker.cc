@@ -13,6 +13,9 @@ constexpr std::size_t max_streams = 65536;  ///< no real log comes near it
 /// Settings printed again after this many progress lines start a run. An evaluation comes sooner.
 constexpr i64 min_lines_of_run = 10;
 
+/// In seconds: no program starts again and reaches its model sooner.
+constexpr double shortest_start = 2;
+
 /// A bar at 0 %, or no bar. An exception redraws the bar of the loop that it ended, so a bar beyond 0 % shows how far
 /// that loop came.
 bool begins_to_load(std::string_view line) {
@@ -78,7 +81,7 @@ void RunTracker::finish() {
 }
 
 void RunTracker::end_at(const CurrentLine& here, bool exited, bool of_job) {
-  end_ = End{here.stream(), exited, of_job, here.number()};
+  end_ = End{here.stream(), exited, of_job, here.number(), here.ref().line.prefix.time};
   restated_before_end_ = std::exchange(restated_, {});
 }
 
@@ -137,21 +140,57 @@ void RunTracker::step(const CurrentLine& here, const Step& printed) {
     stream.epoch = s.epoch, stream.epoch_line = here.number();
     stream.epoch_over = !s.step && reports_end_of_epoch(here.ref().line.text);
   }
+  std::optional<BarBegun> before;
+  if (s.step == 0 && s.total) {
+    stream.bar_line = here.number();
+    before = {stream.step,   stream.total,        stream.max_total, result_.last_step,
+              stream.before, result_.last_before, last_progress_};
+    before->last_progress.settle();
+  }
   if (s.step) {
     stream.total = s.total;
     stream.max_total = std::max(stream.max_total, s.total);
   }
-  if (!s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step))) ++result_.progress_lines;
+  const bool counts = !s.step || (stream.step != s.step && advances_ranks(stream, here, *s.step));
+  if (counts) ++result_.progress_lines;
   if (!(redrawn && end_)) last_progress_.line = &here.ref();
   restated_ = {};
   if (!s.step) return;
+  const bool advances = !stream.step || *s.step > *stream.step;
+  const bool drawn_again = stream.begun && stream.step == s.step && stream.total == s.total;
+  if (!drawn_again) stream.begun.reset();
+  if (before && !drawn_again) {
+    stream.begun = std::move(before);
+    stream.begun->counted = counts, stream.begun->advanced = advances;
+    stream.begun->first_of_run = !place_.first_step, stream.begun->first_of_all = !result_.first_step;
+  }
   if (!place_.first_step) place_.first_step = *s.step;
   if (!result_.first_step) result_.first_step = *s.step;
-  if (!stream.step || *s.step > *stream.step) advance(stream, here, 1, here.ref());
+  if (advances) advance(stream, here, 1, here.ref());
   stream.step = *s.step;
   stream.before = s.before;
   result_.last_step = *s.step;
   result_.last_before = s.before;
+}
+
+void RunTracker::forget_items(const CurrentLine& here, double total) {
+  StreamState& stream = this->stream(here);
+  if (!stream.begun || !stream.total || to_double(*stream.total) != total) return;
+  const BarBegun begun = *std::exchange(stream.begun, std::nullopt);
+  stream.step = begun.step, stream.total = begun.total, stream.max_total = begun.max_total;
+  if (begun.counted) --result_.progress_lines;
+  if (begun.first_of_run) place_.first_step.reset();
+  if (begun.first_of_all) result_.first_step.reset();
+  stream.before = begun.before;
+  if (result_.last_step == 0) {  // no other line counted since
+    result_.last_step = begun.last_step, result_.last_before = begun.last_before;
+    last_progress_ = begun.last_progress;
+  }
+  if (begun.advanced) {
+    stream.advances = 0;
+    progress_.erase(here.stream());
+    stream.progress = nullptr, stream.run = -1;
+  }
 }
 
 void RunTracker::begin_counted_run(const CurrentLine& here) {
@@ -173,6 +212,7 @@ void RunTracker::go_on(const CurrentLine& here, const StepRun& run) {
   last_progress_.line = &run.last;
   if (run.advances > 0) advance(stream, here, run.advances, run.advanced);
   stream.shift = std::min(stream.excess, run.before);
+  if (run.step != stream.shift) stream.begun.reset();
   stream.step = run.step - stream.shift;
   stream.before = run.before - stream.shift;
   result_.last_step = *stream.step;
@@ -212,7 +252,9 @@ void RunTracker::exit(const CurrentLine& here, const Exit& exit) {
 void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optional<double> number) {
   if (id == "run/time_limit" || id == "run/cancelled") end_at(here, true, true);
   if (id == "end/exception" && !(end_ && end_->exited)) end_at(here, false, false);
+  if (id == "run/survives" && end_ && !end_->exited) end_.reset();
   if (id == "phase/checkpoint_save") place_.saving = time_;
+  if (id == "run/items") forget_items(here, number.value_or(0));
   if (id == "run/attempt") {
     const double attempt = number.value_or(1);
     if (attempt > last_attempt_ && last_attempt_ > 0) begin_run(here);
@@ -227,7 +269,10 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
   // A program prints its arguments and loads its model once. If it does so after an end, somebody started it again.
   const bool restarted = id == "run/resumed" || (id == "run/arguments" && !here.origin().rank) ||
                          (id == "phase/load" && !here.origin().rank && begins_to_load(here.ref().line.text));
-  if (restarted && end_ && here.number() > end_->line && (end_->exited || end_->stream == here.stream()))
+  const auto& now = here.ref().line.prefix.time;
+  const bool at_once =
+      id == "phase/load" && end_ && !end_->exited && now && end_->time && *now - *end_->time < shortest_start;
+  if (restarted && !at_once && end_ && here.number() > end_->line && (end_->exited || end_->stream == here.stream()))
     begin_run(here);
   else if (id == "run/resumed")
     end_run();

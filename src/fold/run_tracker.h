@@ -22,6 +22,14 @@ struct StreamProgress {
 
 class RunTracker {
  public:
+  /// What the first line of a bar, step 0, changed: forget_items() takes back this and nothing else.
+  struct BarBegun {
+    std::optional<i64> step, total, max_total, last_step;  ///< before it
+    i64 before = 0, last_before = 0;                       ///< before it
+    LatestLine last_progress;                              ///< before it
+    bool counted = false, advanced = false, first_of_run = false, first_of_all = false;
+  };
+
   /// The state of one stream.
   struct StreamState {
     std::optional<i64> step;
@@ -31,11 +39,13 @@ class RunTracker {
     i64 epoch_line = 0;                   ///< that printed it last
     bool epoch_over = false;              ///< that line reports the end of the epoch
     std::optional<i64> total, max_total;  ///< what the latest bar counts to, and the longest one
+    i64 bar_line = 0;                     ///< that drew a bar at 0 last
     bool numbers_epochs = false;          ///< a step of an epoch came, so `excess` is known
     i64 excess = 0;                       ///< by which the printed steps are too high: they assume another first epoch
     i64 shift = 0;                        ///< what of it was taken off the latest step
     int run = -1;                         ///< the run that `progress` belongs to; -1: none yet
     StreamProgress* progress = nullptr;   ///< points into progress_
+    std::optional<BarBegun> begun;        ///< the latest step was the first line of a bar
   };
 
   /// `before_end` is called before a run ends, as long as the progress of its streams is known.
@@ -91,6 +101,7 @@ class RunTracker {
     bool exited = false;  ///< a launcher or a shell reported it, not the process itself
     bool of_job = false;  ///< a scheduler ended the whole job
     i64 line = 0;
+    std::optional<double> time = {};  ///< of its line
   };
   /// Settings printed after the last step, or after the end of a process. They belong to the run that begins with
   /// them.
@@ -106,6 +117,8 @@ class RunTracker {
   };
 
   void end_at(const CurrentLine& here, bool exited, bool of_job);
+  /// The bar of this total counts items of other work. If its first line counted as a step, this takes it back.
+  void forget_items(const CurrentLine& here, double total);
   void advance(StreamState& stream, const CurrentLine& here, i64 times, const LineRef& line);
   static void number_epochs(StreamState& stream, Step& step);
   bool advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step);

@@ -57,6 +57,9 @@ bool alike(const std::shared_ptr<const OpenTable>& a, const std::shared_ptr<cons
   return a == b || (a && b && *a == *b);
 }
 
+/// True for a table whose rows showed more than its header says: a line with this header opens it while it is open.
+bool is_known_by_rows(const std::shared_ptr<const OpenTable>& table) { return table && !table->layout.header.empty(); }
+
 /// Workers that each read the next block, map it in parallel, and fold it in the order of the blocks. The calling
 /// thread is one of them.
 ///
@@ -132,14 +135,16 @@ class ScanPipeline {
     return registry_.map(*scratch.block.window, scratch.block.begin, end, std::move(open), scratch.cache, out);
   }
 
-  /// Only the lines up to the first header depend on the table that was open before the block.
+  /// Only the lines up to the first header depend on the table that was open before the block, unless that table may be
+  /// what this header opens.
   void dispatch(WorkerScratch& scratch) {
     Block& block = scratch.block;
     if (block.number == 0 && block.found.open) dispatcher_.open_table(block.found.open);
     std::size_t first = 0;
     if (!alike(block.found.open, dispatcher_.open())) {
       const std::vector<LineMatch>& all = block.found.all;
-      while (first < all.size() && all[first].header == nullptr) ++first;
+      const bool by_header = !is_known_by_rows(block.found.open) && !is_known_by_rows(dispatcher_.open());
+      while (first < all.size() && !(by_header && all[first].header != nullptr)) ++first;
       map(scratch, dispatcher_.open(), first < all.size() ? all[first].line.begin : block.end, scratch.front);
       dispatcher_.add(*block.window, scratch.front);
     }

@@ -51,7 +51,7 @@ class Scanner {
 /// the pieces end. Not thread-safe.
 class GrowingScan {
  public:
-  /// Bytes that must be there before a block is read: the margin behind a block shows whether a message goes on.
+  /// Bytes that must be there before a block is read: the margin after a block shows whether a message goes on.
   static const std::size_t needed_bytes;
 
   /// `scanner` must outlive the scan.

@@ -131,6 +131,9 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, int run, std:
   SeriesState& state = *place;
   Series& series = result_.series[state.index];
   if (series.counts_epochs && !counts_epochs) step.reset(), stream_step.reset();
+  // A single value before the first step, "before training: 9,420 MB", lies at step 0.
+  const double first_step = step.value_or(stream_step ? to_double(*stream_step) : 0);
+  if (series.n == 1 && !series.has_steps && !series.has_times && first_step > 0) series.has_steps = true;
   // A series that began on the clock stays on it when the log begins to count.
   if (series.has_times && !time) time = here.ref().line.prefix.time;
   double x = find_x(state, step, time, stream_step, r.since_start);

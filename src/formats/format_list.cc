@@ -1,7 +1,6 @@
 #include "formats/format_list.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "fold/scanner.h"

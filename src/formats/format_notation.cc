@@ -125,7 +125,7 @@ Cost check_cost(std::string_view regex) {
     double nested = 1;
     if (regex[i] == '(') {
       inside.push_back(1);
-      i += regex.substr(i + 1).starts_with('?') ? std::size_t{2} : 1;  // the ? of a group's kind is no repetition
+      i += regex.substr(i + 1).starts_with('?') ? std::size_t{2} : 1;  // the ? of a group's kind is not a repetition
       continue;
     }
     if (regex[i] == ')' && inside.size() > 1) {

@@ -195,7 +195,7 @@ void read_key(TomlTable& table, std::string_view family, SettingFormat& format, 
   format.spelling = table.truth("option_only") ? SettingSpelling::option : SettingSpelling::key;
   const std::size_t dashes = format.spelling == SettingSpelling::option ? 2 : 0;  // they belong to the anchor
   if (key.size() + dashes < shortest_anchor || !std::all_of(key.begin(), key.end(), is_word_char))
-    table.fail("key", "a key is at least four letters, digits and _", "a _ in it matches a dash, too");
+    table.fail("key", "a key is at least four letters, digits and _", "a _ in it also matches a dash");
   format.name = texts.keep(std::string(family) + '/' + key);
   format.type = read_type(table);
   KeyTexts built = texts_of_key(key, format.type, format.spelling);

@@ -89,6 +89,7 @@ bool may_be_maximum(const Series& series) {
     case Metric::host_rss:
     case Metric::host_used:
     case Metric::host_available:
+    case Metric::host_free:
       return false;
     default:
       return true;
@@ -118,9 +119,36 @@ Points thin(const Points& points, double range) {
   return coarse ? condensed(points, limits::coarse_points) : in_whole_periods(points, limits::max_points);
 }
 
-/// True if the stairs still climb: enough steps, late on average (weighted by height), and the last one recent.
-bool keeps_climbing(const Fit& stairs) {
-  if (!only_rises(stairs)) return false;
+/// The share of the largest rise in the whole climb. Changes close to each other are parts of one rise, which a sample
+/// has met half way.
+double share_of_largest_rise(const Fit& stairs) {
+  double largest = 0, rise = 0;
+  for (std::size_t i = 0; i < stairs.theta.size(); ++i) {
+    if (i > 0 && stairs.theta[i] - stairs.theta[i - 1] > limits::one_rise) rise = 0;
+    rise += stairs.beta[i + 1] - stairs.beta[i];
+    largest = std::max(largest, rise);
+  }
+  return largest / (stairs.beta.back() - stairs.beta.front());
+}
+
+/// True if the run was as high as the last of these stairs before the work, and released it: it climbs again by the way
+/// it knows.
+bool was_there_before(const Fit& stairs, const FittedSeries& fitted) {
+  if (!fitted.samples.earlier_runs.empty() || fitted.samples.epochs_joined || fitted.samples.printed.empty())
+    return false;
+  const double sign = fitted.samples.counts_down ? -1 : 1;
+  const double level = stairs.beta.back() - visible_change(fitted);
+  const std::vector<Bucket>& buckets = fitted.series.buckets();
+  return std::any_of(buckets.begin(), buckets.end(), [&](const Bucket& bucket) {
+    return bucket.x < fitted.samples.printed.front() && sign * bucket.y >= level;
+  });
+}
+
+/// True if the stairs still climb: enough steps, late on average (weighted by height), and the last one recent. Stairs
+/// of which one is most of the climb are a jump.
+bool keeps_climbing(const Fit& stairs, const FittedSeries& fitted) {
+  if (!only_rises(stairs) || was_there_before(stairs, fitted) || share_of_largest_rise(stairs) > limits::one_jump)
+    return false;
   double heights = 0, places = 0;
   for (std::size_t i = 0; i < stairs.theta.size(); ++i) {
     const double height = stairs.beta[i + 1] - stairs.beta[i];
@@ -404,7 +432,7 @@ bool grows(const Fit& fit, const FittedSeries& fitted) {
     case Law::step_line:
       return fit.beta[1] > 0 && measure_rise(fit, fitted).value > 0;
     case Law::stairs:
-      return keeps_climbing(fit);
+      return keeps_climbing(fit, fitted);
     case Law::quadratic: {
       const double mean = measure_rise(fit, fitted).value / fitted.window();
       return mean > 0 && fit.slope_at(fitted.last()) > limits::still_rising * mean;

@@ -22,7 +22,7 @@ struct Approach {
   std::size_t shortest = 0;    ///< length of the shortest stage before the work, in values
   double steepest = 0;         ///< largest rise per x between two neighbours before the work
   double moved = 0;            ///< sum of the rises and falls within the stages before the work
-  double last_jump = 0;        ///< difference of the levels beside the value that reaches the level; 0 within one stage
+  double last_jump = 0;  ///< difference of the levels next to the value that reaches the level; 0 within one stage
 };
 
 /// A prepared series. `fits` is empty if the series is too short; otherwise it contains at least the constant. Keeps

@@ -48,6 +48,7 @@ inline constexpr std::size_t max_levels = 5;  // more changes in both directions
 inline constexpr double late_climb =
     0.4;  // mean position of the climbs in the window: 0.5 for steady stairs; earlier means that they converge
 inline constexpr double last_stair = 0.6;  // and the last step is at least this late
+inline constexpr double one_rise = 0.02;   // of the window: changes closer to each other are one rise
 inline constexpr double stalled =
     0.35;  // slope of the last third against the middle third; below, the series levels off
 inline constexpr double levelled = 0.2;   // end slope against the mean slope; below, the end may be called level

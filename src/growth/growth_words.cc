@@ -20,7 +20,7 @@ namespace {
 
 namespace limits = growth_limits;
 
-std::string size(double bytes) { return computed_bytes_text(whole_number(std::round(bytes))); }
+std::string size(double bytes) { return computed_bytes_text(bytes); }
 
 std::string step_text(double step) { return fmt::format("{}", whole_number(std::round(step))); }
 
@@ -50,7 +50,7 @@ double seen_at(const FittedSeries& fitted, double x) {
 
 std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   const Fit& fit = *verdict.chosen;
-  const bool later = fit.law == Law::late || fit.law == Law::bend;  // the rate is that behind the knot
+  const bool later = fit.law == Law::late || fit.law == Law::bend;  // the rate is that after the knot
   const double from = later ? fit.origin + fit.theta[0] * fit.width : fitted.first();
   std::string text = fmt::format("{} by {} per {} since {}", fitted.samples.counts_down ? "shrinks" : "grows",
                                  size(trend.slope.value), x_unit(fitted), place_text(fitted, from));
@@ -64,18 +64,25 @@ std::string growth_words(const FittedSeries& fitted, const GrowthVerdict& verdic
   return text;
 }
 
-/// "13.0 GiB": a size without its sign and without digits that are finer than those that the log prints.
-std::string size_text(const FittedSeries& fitted, double bytes) {
-  return bytes_text(whole_number(std::round(std::abs(bytes))), fitted.series.quantum);
+/// "13.1 GiB": a difference or a level, without its sign and without digits that are finer than those that the log
+/// prints.
+std::string amount_text(const FittedSeries& fitted, double bytes) {
+  return computed_bytes_text(std::abs(bytes), fitted.series.quantum);
+}
+
+/// A value as the log prints it.
+std::string value_text(const FittedSeries& fitted, double bytes) {
+  return bytes_text(std::abs(bytes), fitted.series.quantum);
 }
 
 /// The level of most values.
-std::string usual_level_text(const FittedSeries& fitted) { return size_text(fitted, compute_median(fitted.points.y)); }
+std::string usual_level_text(const FittedSeries& fitted) { return value_text(fitted, compute_median(fitted.points.y)); }
 
 /// "rises by 2 GiB", in the direction of the printed values. A law may begin below the lowest value.
 std::string movement(const FittedSeries& fitted, double way) {
   const double size = std::min(std::abs(way), fitted.series.max_value - fitted.series.min_value);
-  return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls", size_text(fitted, size));
+  return fmt::format("{} by {}", (way > 0) != fitted.samples.counts_down ? "rises" : "falls",
+                     amount_text(fitted, size));
 }
 
 /// The difference of the levels on the two sides of x, from a few values next to it. The nearest value on each side may
@@ -93,7 +100,7 @@ double jump_at(const FittedSeries& fitted, double x) {
   return before && after ? *after - *before : 0;
 }
 
-/// The height of a jump by the law, or by the values beside it where the law averages over several levels.
+/// The height of a jump by the law, or by the values next to it where the law averages over several levels.
 double height_of_jump(const FittedSeries& fitted, double x, double by_law) {
   constexpr double alike = 0.25;  // of the height
   const double seen = jump_at(fitted, x);
@@ -111,7 +118,7 @@ bool stays_at(const FittedSeries& fitted, double x, double level) {
   return static_cast<double>(near) >= most * static_cast<double>(std::ssize(points.y) - from);
 }
 
-/// True if the values behind a printed position are enough to be a level: not only the last ones before the end.
+/// True if the values after a printed position are enough to be a level: not only the last ones before the end.
 bool shows_level(const FittedSeries& fitted, double printed) {
   constexpr double least = 0.02;  // of the values
   const std::vector<double>& steps = fitted.samples.printed;
@@ -127,12 +134,12 @@ std::string varying_words(const FittedSeries& fitted) {
   const double spread = find_fit(fitted, Law::constant)->sigma;
   if (spread < std::abs(compute_median(fitted.points.y)) / 2)
     return fmt::format("varies around {} by {}{}", usual_level_text(fitted), size(spread), trend);
-  return fmt::format("varies between {} and {}{}", size_text(fitted, fitted.series.min_value),
-                     size_text(fitted, fitted.series.max_value), trend);
+  return fmt::format("varies between {} and {}{}", value_text(fitted, fitted.series.min_value),
+                     value_text(fitted, fitted.series.max_value), trend);
 }
 
-/// The difference between the end of the values and the last level of a law of levels, if it is clear beside the jump
-/// to that level: the values have not stayed there. Else 0.
+/// The difference between the end of the values and the last level of a law of levels, if it is clear compared with the
+/// jump to that level: the values have not stayed there. Else 0.
 double distance_from_last_level(const FittedSeries& fitted, const Fit& fit, double last_knot) {
   constexpr std::ptrdiff_t fewest = 3;
   constexpr double end = 0.05;   // of the values
@@ -170,7 +177,7 @@ std::string flat_words(const FittedSeries& fitted) {
 
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
-  const std::string last = size_text(fitted, fit.at(fitted.last()));
+  const std::string last = amount_text(fitted, fit.at(fitted.last()));
   if (fit.theta.empty() || (!has_levels(fit.law) && fit.law != Law::step_line)) return "changes its level to " + last;
   const double knot = fit.origin + fit.theta.front() * fit.width;
   const std::string place = place_text(fitted, seen_at(fitted, knot));
@@ -187,7 +194,8 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const double height =
       height_of_jump(fitted, knot, fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0]);
   const bool up = (height > 0) != fitted.samples.counts_down;
-  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", size_text(fitted, height), place, last);
+  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", amount_text(fitted, height), place,
+                     last);
 }
 
 /// The position at which the chosen law has completed 95 % of its change, if its end is nearly level.
@@ -254,7 +262,7 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
     approach.way = start->way;
     if (start->end && approach.done_value <= 1) approach.done_step = *start->end;
   }
-  const std::string level = size_text(fitted, verdict.chosen->at(fitted.last()));
+  const std::string level = amount_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (!shows_level(fitted, approach.done_step)) return varying_words(fitted);
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
@@ -266,7 +274,7 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
   const double way = approach.way;
   const bool up = (way > 0) != fitted.samples.counts_down;
   const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
-  return fmt::format("{} by {} {} {}, then flat at {}", moves, size_text(fitted, way),
+  return fmt::format("{} by {} {} {}, then flat at {}", moves, amount_text(fitted, way),
                      shape == Shape::step ? "at" : "until", place, level);
 }
 
@@ -281,13 +289,29 @@ std::optional<double> narrow_range(const FittedSeries& fitted) {
   return range > 0 && range < narrow * std::abs(usual_level(fitted)) ? std::optional(range) : std::nullopt;
 }
 
+/// Of a series that rises again and again by its law, but whose values never fall; "" if they do.
+std::string words_without_falls(const FittedSeries& fitted) {
+  constexpr double short_end = 0.05;  // of the values
+  const std::vector<double>& y = fitted.samples.points.y;
+  const double change = visible_change(fitted);
+  double highest = y.front();
+  for (const double value : y) {
+    if (value < highest - change) return {};
+    highest = std::max(highest, value);
+  }
+  const auto after =
+      static_cast<double>(std::count_if(y.begin(), y.end(), [&](double value) { return value > y.front() + change; }));
+  return after <= std::max(1.0, short_end * static_cast<double>(y.size())) ? "flat, only the last values differ"
+                                                                           : varying_words(fitted);
+}
+
 std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   constexpr double least_periods = 3;
   const Fit& fit = *verdict.chosen;
   const double way = fit.at(fitted.last()) - fit.at(fitted.first());
   const bool came = trend.shape == Shape::warmup || trend.shape == Shape::step || trend.shape == Shape::saturating;
   if (const auto range = narrow_range(fitted); range && trend.shape == Shape::saturating)
-    return fmt::format("flat at {}, within {}", usual_level_text(fitted), size_text(fitted, *range));
+    return fmt::format("flat at {}, within {}", usual_level_text(fitted), amount_text(fitted, *range));
   if (fitted.approach && came && fitted.approach->decides)
     return stays_at(fitted, fitted.first(), fit.at(fitted.last())) ? approach_words(fitted, verdict, trend.shape)
                                                                    : varying_words(fitted);
@@ -299,10 +323,14 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
                          fitted.samples.points.size());
     case Shape::noisy:
-      if (way < -min_relevant_growth(fitted)) return movement(fitted, way);
+      // The law may describe a part of the series only: it falls if the series does.
+      if (const bool less = fitted.series.last_value < fitted.series.first_value;
+          way < -min_relevant_growth(fitted) && less != fitted.samples.counts_down)
+        return movement(fitted, way);
       return varying_words(fitted);
     case Shape::sawtooth:
-      // Two rises that look alike are no rhythm yet.
+      if (const auto words = words_without_falls(fitted); !words.empty()) return words;
+      // Two rises that look alike are not a rhythm yet.
       return trend.period && fitted.window() >= least_periods * *trend.period
                  ? fmt::format("rises and falls every {} {}s, the floor stays", step_text(*trend.period),
                                x_unit(fitted))
@@ -316,10 +344,10 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
     const double level = fit.at(fitted.last());
     if (!stays_at(fitted, *settled, level)) return varying_words(fitted);
     if (trend.shape != Shape::warmup)
-      return fmt::format("levels off at {} after {}", size_text(fitted, level), place_text(fitted, *settled));
+      return fmt::format("levels off at {} after {}", amount_text(fitted, level), place_text(fitted, *settled));
     const auto [rise, end] = find_rise(fitted, {way, *settled}, level);
     return fmt::format("{} until {}, then flat at {}", movement(fitted, rise), place_text(fitted, end),
-                       size_text(fitted, level));
+                       amount_text(fitted, level));
   }
   return movement(fitted, way) + ", ever more slowly";
 }
@@ -349,7 +377,7 @@ std::string release_words(const FittedSeries& fitted, const Trend& trend) {
                                     [](const Stage& stage) { return stage.kind != StageKind::idle; });
   if (release == trend.stages.rend() || release->kind != StageKind::release) return {};
   std::string text = fmt::format("released at {} {}", x_unit(fitted), step_text(release->first_step));
-  if (!fitted.samples.counts_down) text += ": back to " + size_text(fitted, fitted.series.last_value);
+  if (!fitted.samples.counts_down) text += ": back to " + value_text(fitted, fitted.series.last_value);
   return text;
 }
 
@@ -364,7 +392,7 @@ std::string describe_start(const FittedSeries& fitted) {
   const double last = fitted.series.last_value;
   if (!fitted.samples.counts_down && last - fitted.series.first_value < fitted.series.max_value - last)
     return "rose and was freed again, so growth is unknown";
-  return fmt::format("{} from {} on; this may be only the load, so growth is unknown",
+  return fmt::format("{} from {} on; that may be only the start of the program, so growth is unknown",
                      fitted.samples.counts_down ? "falls" : "rises",
                      place_text(fitted, fitted.samples.points.x.front()));
 }
@@ -396,7 +424,7 @@ std::string describe_short_series(const FittedSeries& fitted) {
   const double first = std::abs(points.y.front()), last = std::abs(points.y.back());
   if (const auto rise = find_equal_rise(fitted))
     return fmt::format("the last rises are all {}, to the last digit, as if each step kept the same once more",
-                       size_text(fitted, *rise));
+                       amount_text(fitted, *rise));
   if (rises_to_mention(fitted))
     return fmt::format("{} by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
                        fitted.samples.counts_down ? "falls" : "rises", 100 * std::abs(last / first - 1), points.size());

@@ -32,7 +32,7 @@ std::string describe_short_series(const FittedSeries& fitted);
 std::optional<double> find_equal_rise(const FittedSeries& fitted);
 /// Whether the words about a short series name a rise.
 bool rises_to_mention(const FittedSeries& fitted);
-/// "released at second 33: back to 3.00 MiB"; "" if the series does not end that way.
+/// "released at second 33: back to 3 MiB"; "" if the series does not end that way.
 std::string release_words(const FittedSeries& fitted, const Trend& trend);
 
 }  // namespace oomdoctor

@@ -16,7 +16,7 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 19> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 20> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
@@ -27,6 +27,7 @@ constexpr std::array<EndSpec, 19> specs{{{"run/time_limit", "timeout", 6},
                                          {"end/exception", "exception", 4},
                                          {"end/crash", "crash", 3},
                                          {"collateral/timeout", "nccl", 2},
+                                         {"collateral/peer_gone", "peer_gone", 2},
                                          {"end/signal", "signal", 5},
                                          {"end/agent_lost", "agent_lost", 7},
                                          {"end/exit_code", "signal", 1},
@@ -45,7 +46,7 @@ const EndSpec* find_end_spec(const Event& event) {
   return spec == specs.end() ? nullptr : &*spec;
 }
 
-/// True if the line is part of an incident: an exception's own line is no separate end.
+/// True if the line is part of an incident: an exception's own line is not a separate end.
 bool belongs_to_incident(const ScanResult& scan, const Span& span) {
   const auto covers = [&](const Evidence& e) {
     return e.span.source == span.source && span.first_line >= e.span.first_line && span.first_line <= e.span.last_line;
@@ -55,7 +56,7 @@ bool belongs_to_incident(const ScanResult& scan, const Span& span) {
   });
 }
 
-/// The only input that is the log of a program; nullopt if there are several. Exports of memory values beside it say
+/// The only input that is the log of a program; nullopt if there are several. Exports of memory values next to it say
 /// nothing of its end.
 std::optional<int> find_only_log(const ScanResult& scan) {
   std::optional<int> found;
@@ -78,8 +79,7 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
   const i64 progress = progressed ? scan.last_progress->span.first_line : 0;
   i64 served = 0;  // an exception in one request does not end a server
   for (const Event& event : scan.remarks)
-    if (const auto* remark = std::get_if<Remark>(&event.what); remark != nullptr && remark->id == "run/serving")
-      served = std::max(served, event.evidence.span.first_line);
+    if (remark_of(event, "run/serving") != nullptr) served = std::max(served, event.evidence.span.first_line);
   const Event* best = nullptr;
   const EndSpec* best_spec = nullptr;
   for (const Event& event : scan.remarks) {
@@ -106,21 +106,20 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
 bool has_several_ends(const ScanResult& scan, int source, i64 first, i64 last) {
   std::optional<double> known;
   for (const Event& event : scan.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
+    const Remark* remark = remark_of(event, "end/exception");
     const Span& span = event.evidence.span;
-    if (remark == nullptr || remark->id != "end/exception" || span.source != source || span.first_line < first ||
-        span.first_line > last)
-      continue;
+    if (remark == nullptr || span.source != source || span.first_line < first || span.first_line > last) continue;
     if (known && remark->number != known) return true;
     known = remark->number;
   }
   return false;
 }
 
-/// True for a signal without a sender, and for a refusal that only a counter shows: the log does not show that memory
-/// ended the run.
+/// True for a signal without a sender, for a worker that was killed when the bar of the run was full, and for a refusal
+/// that only a counter shows: the log does not show that memory ended the run.
 bool is_silent(const Incident& incident) {
-  return (incident.oom.agent == Agent::signal && incident.oom.kind == OomKind::host) ||
+  const bool at_the_end = incident.oom.agent == Agent::worker && incident.when.bar_full;
+  return ((incident.oom.agent == Agent::signal || at_the_end) && incident.oom.kind == OomKind::host) ||
          incident.oom.has(OomTrait::refusals_counted);
 }
 
@@ -163,7 +162,7 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   return summary;
 }
 
-/// True if the lost evidence may hold the end of the last run. It does not if the log goes on behind it and shows that
+/// True if the lost evidence may hold the end of the last run. It does not if the log goes on after it and shows that
 /// end itself, or if only samples of memory are lost. A status or signal does not show the reason for the end.
 bool may_hold_end(const LostEvidence& lost, const std::optional<Ending>& ending) {
   if (lost.only_samples) return false;

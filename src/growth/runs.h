@@ -50,7 +50,7 @@ struct Runs {
 };
 
 /// Splits the log into runs and finds the end of each. Several logs count as one run, because their ends cannot be
-/// separated; exports of memory values beside a log do not count as logs.
+/// separated; exports of memory values next to a log do not count as logs.
 Runs find_runs(const ScanResult& scan);
 
 }  // namespace oomdoctor

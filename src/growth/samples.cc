@@ -46,7 +46,7 @@ bool are_epochs(const std::vector<Run>& runs) {
   return true;
 }
 
-/// True for many runs of a few values each: the falling number is no step counter, or the program restarts all the
+/// True for many runs of a few values each: the falling number is not a step counter, or the program restarts all the
 /// time.
 bool restarts_constantly(const std::vector<Run>& runs, std::size_t buckets) {
   return runs.size() >= 4 && buckets < runs.size() * min_run;
@@ -116,7 +116,8 @@ void fill_rising(Samples& samples, const std::vector<Sample>& run, bool of_maxim
 
 Samples make_samples(const Series& series, const std::vector<Sample>& run) {
   Samples samples;
-  samples.counts_down = series.metric == Metric::free || series.metric == Metric::host_available;
+  samples.counts_down =
+      series.metric == Metric::free || series.metric == Metric::host_available || series.metric == Metric::host_free;
   fill_rising(samples, run, series.kind == SeriesKind::running_maximum);
   samples.points.quantum = series.quantum;
   samples.points.floor = series.quantum / std::sqrt(12.0);

@@ -1,5 +1,5 @@
 // The part of a series that a trend is computed from: one run, up to the failure, with strictly rising steps. Earlier
-// runs are kept beside it.
+// runs are kept next to it.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Spikes: median and MAD (breakdown 50 %). A spike must differ from the values before AND after it. The edge of a
-// sawtooth or a step is similar to one side, so it is no spike. Six MADN is far outside any Gaussian noise.
+// sawtooth or a step is similar to one side, so it is not a spike. Six MADN is far outside any Gaussian noise.
 //
 // Levels: optimal partitioning (Jackson et al. 2005; with pruning it is PELT, Killick et al. 2012), penalty 3 sigma² ln
 // n per change; exact for piecewise constant means with white noise. A slope is cut into stairs too. The scores later
@@ -274,7 +274,7 @@ bool may_pay(const Tooth& tooth, const Flattened& flat) {
   return explained >= 1 || -n * std::log(1 - explained) > parameters * std::log(n);
 }
 
-/// False if nothing but the rounding of the arithmetic is left beside a line, which differs between processors.
+/// False if nothing but the rounding of the arithmetic is left besides a line, which differs between processors.
 bool rises_above_rounding(const Flattened& flat, const Points& points) {
   constexpr double rounding = 1e-12;  // relative; some thousand times that of one operation
   double largest = 0;
@@ -350,7 +350,7 @@ std::vector<std::size_t> find_spikes(const Points& points) {
       const double after = neighbourhood(y, i + length, std::min(n, i + length + reach));
       const auto [lowest, highest] = std::minmax_element(y.begin() + static_cast<std::ptrdiff_t>(i),
                                                          y.begin() + static_cast<std::ptrdiff_t>(i + length));
-      // It starts and ends at the usual level. The last values of a longer excursion are no spike.
+      // It starts and ends at the usual level. The last values of a longer excursion are not a spike.
       const bool whole = std::abs(y[i - 1] - before) <= threshold && std::abs(y[i + length] - after) <= threshold;
       if (whole &&
           (leap > 0 ? *lowest > std::max(before, after) + threshold : *highest < std::min(before, after) - threshold))

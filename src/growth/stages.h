@@ -52,7 +52,7 @@ class StageMap {
   const NoiseScale& noise() const { return noise_; }
 
   /// The parts at which the last working stage may begin, the sharpest edge first. Each has at least `min_values`
-  /// values after it. `only_rises`: the values are a maximum, so its steps are no stages.
+  /// values after it. `only_rises`: the values are a maximum, so its steps are not stages.
   std::vector<std::size_t> starts(std::size_t min_values, bool only_rises) const;
 
   /// Marks the working parts before part `first` as idle, load or warm-up. Earlier jobs stay working.

@@ -1,6 +1,6 @@
 // Rank methods, because the size and the distribution of the noise are unknown and one outlier must not make a trend
-// (Theil 1950, Sen 1968, Siegel 1982; Mann 1945, Kendall 1975). They assume independent values. With autocorrelation
-// their intervals are too narrow, so no verdict depends on them alone.
+// (Theil 1950, Sen 1968; Mann 1945, Kendall 1975). They assume independent values. With autocorrelation
+// their probabilities are too small, so no verdict depends on them alone.
 //
 // Records: in n exchangeable values of any distribution, position i is a new maximum with probability 1/i. So about
 // 0.69 records fall into the second half, and four or more in under 1 % of all series (Rényi 1962). The running maximum
@@ -52,20 +52,13 @@ std::vector<std::size_t> sample_indices(std::size_t n) {
   return picked;
 }
 
-/// Appends the slopes from value i to the others (or only to later ones).
-void append_slopes(std::span<const double> x, std::span<const double> y, const std::vector<std::size_t>& picked,
-                   std::size_t i, bool later_only, std::vector<double>& slopes) {
-  for (std::size_t j = later_only ? i + 1 : 0; j < picked.size(); ++j) {
-    const double dx = x[picked[j]] - x[picked[i]];
-    if (dx != 0) slopes.push_back((y[picked[j]] - y[picked[i]]) / dx);
-  }
-}
-
 std::vector<double> pair_slopes(std::span<const double> x, std::span<const double> y,
                                 const std::vector<std::size_t>& picked) {
   std::vector<double> slopes;
   slopes.reserve(picked.size() * picked.size() / 2);
-  for (std::size_t i = 0; i < picked.size(); ++i) append_slopes(x, y, picked, i, true, slopes);
+  for (std::size_t i = 0; i < picked.size(); ++i)
+    for (std::size_t j = i + 1; j < picked.size(); ++j)
+      if (const double dx = x[picked[j]] - x[picked[i]]; dx != 0) slopes.push_back((y[picked[j]] - y[picked[i]]) / dx);
   return slopes;
 }
 
@@ -135,32 +128,6 @@ double theil_sen_slope(std::span<const double> x, std::span<const double> y) {
   return compute_median(pair_slopes(x, y, sample_indices(std::min(x.size(), y.size()))));
 }
 
-RobustSlope theil_sen(std::span<const double> x, std::span<const double> y) {
-  const std::vector<std::size_t> picked = sample_indices(std::min(x.size(), y.size()));
-  std::vector<double> slopes = pair_slopes(x, y, picked), sampled;
-  for (const std::size_t i : picked) sampled.push_back(y[i]);
-  if (slopes.empty()) return {};
-  std::sort(slopes.begin(), slopes.end());
-  const auto count = static_cast<double>(slopes.size());
-  const double reach = normal_quantile(0.975) * std::sqrt(std::max(0.0, rank_trend(sampled).variance));
-  const auto at = [&](double rank) {  // ranks start at 1
-    const double position = std::clamp(std::round(rank) - 1, 0.0, count - 1);
-    return slopes[static_cast<std::size_t>(position)];
-  };
-  return {compute_median(slopes), at((count - reach) / 2), at((count + reach) / 2 + 1)};
-}
-
-double siegel_slope(std::span<const double> x, std::span<const double> y) {
-  const std::vector<std::size_t> picked = sample_indices(std::min(x.size(), y.size()));
-  std::vector<double> medians;
-  for (std::size_t i = 0; i < picked.size(); ++i) {
-    std::vector<double> slopes;
-    append_slopes(x, y, picked, i, false, slopes);
-    if (!slopes.empty()) medians.push_back(compute_median(std::move(slopes)));
-  }
-  return compute_median(std::move(medians));
-}
-
 double lag_one(std::span<const double> residuals) {
   double products = 0, squares = 0;
   for (std::size_t i = 0; i < residuals.size(); ++i) {
@@ -174,15 +141,6 @@ double corrected_lag_one(std::span<const double> residuals) {
   if (residuals.size() < 3) return 0;
   const double raw = lag_one(residuals);
   return std::clamp(raw + (1 + 3 * raw) / static_cast<double>(residuals.size()), 0.0, 0.95);  // Kendall 1954
-}
-
-double durbin_watson(std::span<const double> residuals) {
-  double steps = 0, squares = 0;
-  for (std::size_t i = 0; i < residuals.size(); ++i) {
-    squares += residuals[i] * residuals[i];
-    if (i > 0) steps += (residuals[i] - residuals[i - 1]) * (residuals[i] - residuals[i - 1]);
-  }
-  return squares > 0 ? steps / squares : 0;
 }
 
 Records find_records(std::span<const double> values, double step) {

@@ -31,19 +31,12 @@ struct RankTrend {
 };
 RankTrend rank_trend(std::span<const double> values);
 
-/// A slope with its 95 % interval; outliers do not affect it.
-struct RobustSlope {
-  double value = 0, low = 0, high = 0;
-};
-double theil_sen_slope(std::span<const double> x, std::span<const double> y);  ///< the value alone
-RobustSlope theil_sen(std::span<const double> x, std::span<const double> y);   ///< breaks down at 29 % outliers
-double siegel_slope(std::span<const double> x, std::span<const double> y);     ///< breaks down at 50 %
+/// The slope of Theil and Sen. It ignores outliers while fewer than 29% of the values are outliers.
+double theil_sen_slope(std::span<const double> x, std::span<const double> y);
 
 /// The lag-1 autocorrelation of residuals, raw, and with the small-sample correction, clamped to 0 … 0.95.
 double lag_one(std::span<const double> residuals);
 double corrected_lag_one(std::span<const double> residuals);
-
-double durbin_watson(std::span<const double> residuals);
 
 /// The new maxima that exceed the previous one by more than `step`.
 struct Records {

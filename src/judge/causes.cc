@@ -40,8 +40,10 @@ void weigh_sign(const Sign& sign, const Facts& facts, Weighed& cause) {
   const Evaluation result = sign.condition.evaluate(facts);
   if (!known(result.value)) {
     if (std::fabs(sign.weight) < weighing.strong_sign) return;
+    // The size of a device decides only with the other number of the comparison.
     for (const auto fact : result.missing)
-      cause.doubts.push_back({std::string(fact), std::fabs(sign.weight), cause.ranked.title});
+      if (fact != "oom.capacity" || result.missing.size() == 1)
+        cause.doubts.push_back({std::string(fact), std::fabs(sign.weight), cause.ranked.title});
     return;
   }
   cause.logit += sign.weight;
@@ -60,7 +62,7 @@ Weighed weigh(const CauseRule& rule, const Facts& facts) {
   Weighed cause;
   cause.ranked.cause = rule.id;
   cause.ranked.guide = rule.guide;
-  cause.ranked.title = choose_title(rule.title, rule.other_titles, facts);
+  cause.ranked.title = choose_title(rule, facts);
   cause.ranked.explain = rule.explain.fill_sentences(facts);
   cause.logit = std::log(rule.prior);
   if (rule.possible && rule.possible->truth(facts) == Truth::no) {
@@ -99,6 +101,26 @@ std::string find_top_cause(const std::vector<Weighed>& causes) {
 
 }  // namespace
 
+CauseExplanation explain_cause(const RulePack& pack, const CauseRule& cause) {
+  CauseExplanation out;
+  out.text = cause.explain.with_letters();
+  std::vector<const Sign*> signs;
+  for (const Sign& sign : cause.signs) signs.push_back(&sign);
+  std::stable_sort(signs.begin(), signs.end(),
+                   [](const Sign* a, const Sign* b) { return std::fabs(a->weight) > std::fabs(b->weight); });
+  for (const Sign* sign : signs) {
+    if (sign->weight == 0) continue;
+    std::string text = sign->why.with_letters() + (sign->definitional ? " (this proves it)" : "");
+    (sign->weight > 0 ? out.signs_for : out.signs_against).push_back(std::move(text));
+  }
+  if (cause.possible) out.signs_against.push_back("ruled out: " + cause.impossible);
+  for (const auto& [id, fix] : pack.fixes())
+    if (std::find(fix.causes.begin(), fix.causes.end(), cause.id) != fix.causes.end())
+      out.fixes.push_back({id, fix.title});
+  if (out.fixes.empty()) out.no_fix = cause.no_fix;
+  return out;
+}
+
 WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts) {
   std::vector<Weighed> causes;
   for (const auto& [id, rule] : pack.causes()) causes.push_back(weigh(rule, facts));
@@ -116,6 +138,9 @@ WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts) {
         result.doubts.push_back(std::move(doubt));
       }
     result.causes.push_back(std::move(causes[i].ranked));
+    ReportCause& cause = result.causes.back();
+    if (cause.guide.empty() && (i == 0 || cause.probability >= min_shown_probability))
+      cause.explanation = explain_cause(pack, pack.causes().at(cause.cause));
   }
   return result;
 }

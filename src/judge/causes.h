@@ -11,6 +11,9 @@
 
 namespace oomdoctor {
 
+/// Reports that people read leave out causes below it, except for the first; the JSON has them.
+inline constexpr double min_shown_probability = 0.02;
+
 /// A fact that is unknown, and how much its value could change the diagnosis.
 struct MissingFact {
   std::string fact;
@@ -26,6 +29,9 @@ struct WeighedCauses {
   std::string top_cause;            ///< id of the first cause, or "undetermined"
   std::vector<MissingFact> doubts;
 };
+
+/// The rule of a cause in words: what it is, its signs and its fixes.
+CauseExplanation explain_cause(const RulePack& pack, const CauseRule& cause);
 
 /// Weighs all causes. The method is in causes.cc.
 WeighedCauses weigh_causes(const RulePack& pack, const Facts& facts);

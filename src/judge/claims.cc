@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.h"
 #include "text/toml_table.h"
 
 namespace oomdoctor {
@@ -11,6 +12,18 @@ namespace {
 bool finds(const Regex& words, std::string_view text) {
   Captures captures;
   return words.search(text, captures) == Search::found;
+}
+
+/// The words in capitals in the code of a text, without those that are marked as gaps.
+std::vector<std::string> list_capitals(std::string_view text) {
+  static const Regex word(R"((?:\{[a-z(][^}]{0,400}\}|…|[\w$-]){1,99})");
+  std::vector<std::string> found;
+  for (const std::string_view code : list_code(text))
+    for (Captures at; word.search(code, at, at.end) == Search::found;) {
+      const bool marked = at.begin > 0 && code[at.begin - 1] == '<' && code.substr(at.end).starts_with('>');
+      if (!marked && std::all_of(at.group[0].begin(), at.group[0].end(), is_upper)) found.emplace_back(at.group[0]);
+    }
+  return found;
 }
 
 }  // namespace
@@ -29,7 +42,8 @@ std::vector<RuleText> list_rule_texts(const RulePack& pack) {
     const std::string rule = "causes/" + id;
     for (const Sign& sign : cause.signs) add(rule, sign.why.text(), {&sign.condition});
     for (const Ceiling& ceiling : cause.ceilings) add(rule, ceiling.why, {&ceiling.condition});
-    for (const OtherTitle& other : cause.other_titles) add(rule, other.title, {&other.condition});
+    for (const OtherTitle& other : cause.other_titles)
+      if (other.title) add(rule, *other.title, {&other.condition});
     if (cause.possible) all.push_back({rule, cause.impossible, {&*cause.possible}, Truth::no});
   }
   for (const auto& [id, fix] : pack.fixes()) {
@@ -80,6 +94,23 @@ std::size_t check_claims(const RulePack& pack, const std::vector<Claim>& claims)
                     {}, "rules/claims.toml has the facts of each claim");
     }
   return made;
+}
+
+void check_gaps(const RulePack& pack, const std::string& path) {
+  const TomlFile file(path);
+  TomlTable top = file.top();
+  const std::vector<std::string> names = top.texts("names");
+  top.finish("the file has names: words in capitals that no reader replaces");
+  const auto check = [&](const std::string& rule, const Phrase& text, bool prose) {
+    if (prose) return;
+    for (const std::string& word : list_capitals(text.text()))
+      if (std::find(names.begin(), names.end(), word) == names.end())
+        throw Error(rule + ": is " + word + " a gap in \"" + text.text() + "\"?", {},
+                    "write <" + word + "> for a gap, or add it to rules/names.toml");
+  };
+  for (const auto& [id, fix] : pack.fixes())
+    for (const SettingRule& setting : fix.settings) check("fixes/" + id + ".toml", setting.text, setting.prose);
+  for (const CommandRule& command : pack.commands()) check("platforms.toml", command.text, command.prose);
 }
 
 }  // namespace oomdoctor

@@ -1,5 +1,6 @@
 // What the words of the rules' texts claim about a log (rules/claims.toml), and which facts a condition must ask for
-// them. A text without its facts would be printed where the log does not show what it says.
+// them. A text without its facts would be printed where the log does not show what it says. The same for the gaps in
+// lines to copy.
 #pragma once
 
 #include <optional>
@@ -42,5 +43,9 @@ std::vector<Claim> read_claims(const std::string& path);
 /// Throws Error for the first text whose conditions ask no fact of a claim that it makes. Returns the number of
 /// claims made.
 std::size_t check_claims(const RulePack& pack, const std::vector<Claim>& claims);
+
+/// Throws Error for the first line to copy with a word in capitals that is neither a gap, "<JOB>", nor one of the names
+/// in rules/names.toml: without its marks, a gap would be pasted.
+void check_gaps(const RulePack& pack, const std::string& path);
 
 }  // namespace oomdoctor

@@ -88,14 +88,17 @@ class ExprRun {
         const Truth left = truth_at(node.left);
         return left == Truth::yes ? left : left || truth_at(node.right);
       }
-      default:
-        return to_truth(value_at(index));
+      default: {
+        Value room;
+        return to_truth(value_at(index, room));
+      }
     }
   }
 
  private:
-  /// The value alone, without the names of its facts. It stops at the first unknown operand.
-  Value value_at(int index) const {
+  /// The value without the names of its facts. It stops at the first unknown operand. A constant and a fact are not
+  /// copied, because most conditions only compare them; any other value is put into `room`.
+  const Value& value_at(int index, Value& room) const {
     const auto& node = expr_.nodes_[static_cast<std::size_t>(index)];
     using Op = Expr::Op;
     switch (node.op) {
@@ -103,22 +106,26 @@ class ExprRun {
         return constant(node);
       case Op::fact: {
         const Fact* found = facts_.find(spec(node));
-        return found && fits(found->value, node.type) ? found->value : Value{};
+        if (found != nullptr && fits(found->value, node.type)) return found->value;
+        break;
       }
       case Op::negate:
-        return minus(value_at(node.left));
+        return room = minus(value_at(node.left, room));
       case Op::known:
       case Op::invert:
       case Op::conjunction:
       case Op::disjunction:
-        return to_value(truth_at(index));
-      default:
-        break;
+        return room = to_value(truth_at(index));
+      default: {
+        Value left_room, right_room;
+        const Value& left = value_at(node.left, left_room);
+        if (!known(left)) break;
+        const Value& right = value_at(node.right, right_room);
+        if (!known(right)) break;
+        return room = apply(node.op, left, right);
+      }
     }
-    const Value left = value_at(node.left);
-    if (!known(left)) return {};
-    const Value right = value_at(node.right);
-    return known(right) ? apply(node.op, left, right) : Value{};
+    return room = Value{};
   }
 
   const Value& constant(const Expr::Node& node) const { return expr_.constants_[static_cast<std::size_t>(node.leaf)]; }

@@ -43,7 +43,7 @@ class Expr {
   static constexpr int max_depth = 64;
 
   Expr() = default;
-  /// Throws ExprError with a caret below the error. For a name that is no fact, the help suggests the nearest fact.
+  /// Throws ExprError with a caret below the error. For a name that is not a fact, the help suggests the nearest fact.
   static Expr parse(std::string_view text, const NamedConditions& conditions);
   static Expr parse(std::string_view text);
 

@@ -102,7 +102,7 @@ class ExprParser {
   void number() {
     token_.kind = ExprTokenKind::number;
     const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), token_.number);
-    if (error != std::errc{} || !std::isfinite(token_.number)) fail("this is no number", {});
+    if (error != std::errc{} || !std::isfinite(token_.number)) fail("this is not a number", {});
     at_ = static_cast<std::size_t>(end - text_.data());
     if (at_ < text_.size() && text_[at_] == '%') {
       token_.number /= 100;

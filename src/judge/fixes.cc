@@ -45,7 +45,8 @@ struct Need {
 Need find_need(const Facts& facts) {
   const auto bytes = facts.is_true("phase.load") ? std::nullopt : facts.number("account.need");
   const double margin = facts.number("account.margin").value_or(0);
-  const bool whole = !facts.is_true("phase.first_step") && !facts.is_true("phase.optimizer_init");
+  const bool whole = !facts.is_true("phase.first_step") && !facts.is_true("phase.optimizer_init") &&
+                     !facts.is_true("phase.perhaps_first");
   if (const auto excess = facts.number("advice.states_excess"); !whole && bytes && excess && *excess + margin > *bytes)
     return {*excess + margin, margin, whole, true};
   return {bytes && *bytes > 0 ? bytes : std::nullopt, margin, whole, false};
@@ -113,9 +114,10 @@ std::optional<double> max_saving(const FixRule& rule, const Facts& facts) {
   return std::max(*live, reserved.value_or(0)) + *request + others.value_or(0);
 }
 
-int choose_cost(const FixRule& rule, const Facts& facts) {
-  const OtherTitle* other = find_other_title(rule.other_titles, facts);
-  return other == nullptr || other->cost == OtherTitle::usual_cost ? rule.cost : other->cost;
+/// The class of the risk. A program that does not train has no hyper-parameters: what it makes changes.
+int find_risk(const FixRule& rule, const Facts& facts) {
+  constexpr int tune_again = 2, other_result = 3;
+  return rule.risk == tune_again && facts.is_false("run.trains") ? other_result : rule.risk;
 }
 
 Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const Facts& facts, const Need& need) {
@@ -136,8 +138,10 @@ Candidate make_candidate(const FixRule& rule, const WeighedCauses& causes, const
   if (rule.already) fix.maybe_in_force = rule.already->truth(facts) == Truth::unknown;
   const double evidence =
       (fix.applies() ? 1 : planning.unknown_evidence) * (fix.maybe_in_force ? planning.maybe_in_force : 1);
-  fix.score = evidence * cause_weight(rule, causes) * effect(fix, need) * rule.rank /
-              ((1 + choose_cost(rule, facts)) * (1 + rule.risk));
+  const double rank = choose(rule, &FixRule::rank, &OtherTitle::rank, facts);
+  const int cost = choose(rule, &FixRule::cost, &OtherTitle::cost, facts);
+  const int risk = find_risk(rule, facts);
+  fix.score = evidence * cause_weight(rule, causes) * effect(fix, need) * rank / ((1 + cost) * (1 + risk));
   return fix;
 }
 
@@ -231,12 +235,16 @@ std::vector<FixSetting> choose_settings(const FixRule& rule, const Facts& facts)
     FixSetting line{setting.scope, in_cells ? as_arguments(*text, setting.arguments) : *text,
                     setting.from.fill(facts).value_or(""), setting.to.fill(facts).value_or("")};
     line.prose = setting.prose;
+    line.gap = setting.text.has_gap();
     if (!line.from.empty()) line.from_facts = setting.from.list_facts(facts);
     if (applies == Truth::yes && !setting.program.empty())
       specific.insert(specific.begin() + of_program++, std::move(line));
     else
       (applies != Truth::yes ? doubtful : setting.general ? general : specific).push_back(std::move(line));
   }
+  // A program that has a line of its own builds the model itself: code of PyTorch around it has no place there.
+  if (of_program > 0 && rule.kind == FixKind::setting)
+    std::erase_if(specific, [](const FixSetting& line) { return line.scope == "plain PyTorch"; });
   return !specific.empty() ? specific : !general.empty() ? general : doubtful;
 }
 
@@ -268,24 +276,23 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   const FixRule& rule = *fix.rule;
   ReportFix out;
   out.id = rule.id;
-  out.title = choose_title(rule.title, rule.other_titles, facts);
+  out.title = choose_title(rule, facts);
   out.causes = rule.causes;
   if (fix.saves && !fix.to_come) out.saves_high_bytes = rounded(std::max(*fix.saves, fix.low.value_or(0)));
   if (fix.low && !fix.to_come) out.saves_low_bytes = rounded(*fix.low);
   if (fix.max_saves && *fix.max_saves > 0) out.saves_low_bytes = 0, out.saves_high_bytes = rounded(*fix.max_saves);
   out.saves_formula = rule.saves_formula;
-  out.cost = choose_cost(rule, facts);
+  out.cost = choose(rule, &FixRule::cost, &OtherTitle::cost, facts);
   out.diagnostic = rule.kind == FixKind::diagnostic;
   out.outside = rule.kind == FixKind::outside;
   out.allows = rule.share == "limit";
-  out.risk = rule.risk;
+  out.risk = find_risk(rule, facts);
   out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need);
   out.if_not_already = fix.maybe_in_force || !fix.applies();
   out.why = rule.why.fill_sentences(facts);
   out.settings = choose_settings(rule, facts);
   out.not_with = rule.not_with;
-  const OtherTitle* other = find_other_title(rule.other_titles, facts);
-  out.verify = other != nullptr && !other->verify.empty() ? other->verify : rule.verify;
+  out.verify = choose(rule, &FixRule::verify, &OtherTitle::verify, facts);
   out.facts = fix.facts;
   return out;
 }
@@ -394,8 +401,7 @@ bool is_worth_mention(const FixRule& rule, const WeighedCauses& causes, const Pr
 
 void add_doubts(const Candidate& fix, const Facts& facts, Prescription& out) {
   for (const auto fact : fix.when.missing)
-    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt,
-                          choose_title(fix.rule->title, fix.rule->other_titles, facts), true});
+    out.doubts.push_back({std::string(fact), fix.score * planning.fix_doubt, choose_title(*fix.rule, facts), true});
 }
 
 /// Why a fix that does not help is not offered, if the log shows why; else "".
@@ -426,8 +432,7 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
       candidates.push_back(make_candidate(rule, causes, facts, need));
     } else if (standing != FixStatus::meaningless && is_worth_mention(rule, causes, out)) {
       std::string because = reason_against(rule, standing, facts);
-      if (!because.empty())
-        out.held_back.push_back({rule.id, choose_title(rule.title, rule.other_titles, facts), std::move(because)});
+      if (!because.empty()) out.held_back.push_back({rule.id, choose_title(rule, facts), std::move(because)});
     }
   }
   const auto guesses = std::stable_partition(candidates.begin(), candidates.end(),
@@ -439,6 +444,8 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
     out.fixes.push_back(make_ranked(fix, facts, need));
     add_doubts(fix, facts, out);
   }
+  if (!list.empty() && counts(list.front()) && need.bytes && !list.front().to_come)
+    out.fixes.front().falls_short = *list.front().saves < *need.bytes;
   out.plan = make_plan(list, facts, need);
   return out;
 }

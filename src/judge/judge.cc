@@ -3,7 +3,9 @@
 #include "judge/judge.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
+#include <utility>
 
 #include "base/ascii.h"
 #include "judge/causes.h"
@@ -16,16 +18,27 @@ namespace {
 constexpr std::size_t max_questions = 3;
 constexpr double min_gain = 0.05;  // in nats, weighted by probability; below it an answer changes nothing
 
-std::vector<HeldBack> find_myths(const RulePack& pack, const Facts& facts) {
-  std::vector<const MythRule*> wrong;
-  for (const auto& [id, myth] : pack.myths())
-    if (myth.when.truth(facts) == Truth::yes) wrong.push_back(&myth);
-  std::stable_sort(wrong.begin(), wrong.end(), [](const MythRule* a, const MythRule* b) { return a->rank > b->rank; });
+/// What this log shows comes before what is popular everywhere, but which this log neither shows nor suggests.
+std::vector<HeldBack> find_myths(const RulePack& pack, const Facts& facts, const Quotes& quotes) {
+  struct WrongAdvice {
+    const MythRule* myth;
+    bool generic;
+  };
+  std::vector<WrongAdvice> wrong;
+  for (const auto& [id, myth] : pack.myths()) {
+    if (myth.when.truth(facts) != Truth::yes) continue;
+    const auto quoted = [&](const std::string& word) { return quotes.have(word); };
+    const bool generic = !myth.mentioned.empty() && std::none_of(myth.mentioned.begin(), myth.mentioned.end(), quoted);
+    wrong.push_back({&myth, generic});
+  }
+  std::stable_sort(wrong.begin(), wrong.end(), [](const WrongAdvice& a, const WrongAdvice& b) {
+    return std::pair(!a.generic, a.myth->rank) > std::pair(!b.generic, b.myth->rank);
+  });
   std::vector<HeldBack> list;
-  for (const auto* myth : wrong) {
+  for (const auto& [myth, generic] : wrong) {
     std::string because = myth->because.fill_sentences(facts);
     if (because.empty()) continue;
-    list.push_back({myth->id, myth->title, std::move(because), myth->rank < 1});
+    list.push_back({myth->id, myth->title, std::move(because), generic});
     if (list.size() == max_held_back) break;
   }
   return list;
@@ -59,21 +72,51 @@ struct OpenFact {
   bool of_fix = false;
 };
 
+/// True if no answer about this fact can decide here: the phase, the program or the message has settled it.
+bool is_idle_question(std::string_view fact, const Facts& facts) {
+  const auto is_of = [&](std::string_view group) { return fact.starts_with(group); };
+  const auto any = [&](std::initializer_list<std::string_view> names) {
+    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return facts.is_true(name); });
+  };
+  // Without a failure, there is no message and no traceback to ask for.
+  if (facts.find("oom.kind") == nullptr && (is_of("oom.") || is_of("account.") || is_of("phase.") || is_of("trace.")))
+    return true;
+  // The compiler of XLA compares a plan with the device, whatever is free on it.
+  const bool planned = facts.find("settings.plan_excess") != nullptr;
+  if (planned && (is_of("account.") || is_of("oom."))) return true;
+  // A driver's message has no amounts, however much of it is shown.
+  const std::string agent = facts.text("oom.agent").value_or("");
+  // The memory of a GPU does not bear on a lack of host RAM.
+  if ((is_of("trend.") || is_of("account.")) && facts.text("oom.kind") == "host") return true;
+  if (is_of("oom.") && fact != "oom.capacity" && (agent == "driver" || agent == "library")) return true;
+  // An engine that checks free memory at its start has printed what it found.
+  if (is_of("oom.") && facts.is_true("pool.below_target")) return true;
+  // Other frameworks have no such allocator.
+  if (fact == "settings.expandable_segments" && facts.is_true("framework.tensorflow")) return true;
+  // Before and in the first step nothing can have grown, and no input can differ from those before.
+  const bool no_steps = planned || any({"phase.load", "trace.profile_run", "trace.graph_capture", "trace.for_cache",
+                                        "trace.setup", "trace.optimizer_setup"});
+  if (no_steps && (is_of("trace.") || fact == "phase.first_step")) return true;
+  if ((no_steps || any({"phase.first_step", "phase.optimizer_init"})) &&
+      (is_of("trend.") || is_of("shape.") || fact == "host.grows"))
+    return true;
+  // Nor can a model be counted that is not there.
+  if (facts.is_true("phase.load") && fact.starts_with("settings.") && fact.ends_with("parameters")) return true;
+  // The command for a phase is the one for the traceback, which this log has.
+  if (is_of("phase.") && facts.is_true("trace.known")) return true;
+  // A program that does not train has no optimizer, no evaluation and no batches.
+  if (facts.is_false("run.trains") && (is_of("shape.") || is_of("phase.optimizer") || fact == "trace.optimizer" ||
+                                       fact == "trend.in_evaluation" || fact == "settings.trainable_parameters"))
+    return true;
+  // Its counters are those of PyTorch and JAX.
+  return fact == "trend.gap_grows" && !any({"framework.pytorch", "framework.jax"});
+}
+
 // Groups the missing facts by the command that provides them. The fact with the largest gain names the group.
 std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::map<std::string_view, OpenFact> by_command;
-  const bool failed = facts.find("oom.kind") != nullptr;
-  // Before the first step nothing can have grown, and a program that does not train has no optimizer.
-  const bool no_steps = facts.is_true("phase.load"), no_training = facts.is_false("run.trains");
   for (const auto& doubt : doubts) {
-    // Without a failure, there is no message and no traceback to ask for.
-    const auto is_of = [&](std::string_view group) { return std::string_view(doubt.fact).starts_with(group); };
-    if (!failed && (is_of("oom.") || is_of("account.") || is_of("phase.") || is_of("trace."))) continue;
-    if (no_steps && (is_of("trend.") || is_of("shape.") || doubt.fact == "phase.first_step")) continue;
-    // The command for a phase is the one for the traceback, which this log has.
-    if (is_of("phase.") && facts.is_true("trace.known")) continue;
-    if ((no_steps || no_training) && doubt.fact == "trace.optimizer") continue;
-    if (no_training && doubt.fact == "settings.trainable_parameters") continue;
+    if (is_idle_question(doubt.fact, facts)) continue;
     const FactSpec* spec = find_fact_spec(doubt.fact);
     const FactSpec* source = spec ? find_source(*spec) : nullptr;
     if (!source || is_available(facts, *source)) continue;
@@ -93,12 +136,26 @@ std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, con
   return ranked;
 }
 
-/// The command of a question, adapted to this program and this device.
-std::string command_here(const RulePack& pack, std::string_view command, const Facts& facts) {
+/// Adapts the command of a question to this program and this device.
+void set_command(Question& question, const RulePack& pack, std::string_view command, const Facts& facts) {
+  question.command = command;
   for (const CommandRule& rule : pack.commands())
     if (command.starts_with(rule.instead_of) && rule.condition.truth(facts) == Truth::yes)
-      if (const auto text = rule.text.fill(facts)) return *text;
-  return std::string(command);
+      if (const auto text = rule.text.fill(facts)) {
+        question.command = *text;
+        question.prose = rule.prose;
+        question.gap = rule.text.has_gap();
+        return;
+      }
+}
+
+/// What a fact is, as part of a sentence: without its remark, and of the GPU, for which name_device has other words.
+std::string subject_words(const FactSpec& spec) {
+  std::string text(spec.description.substr(0, spec.description.find(';')));
+  constexpr std::string_view device = "device";
+  for (std::size_t at = text.find(device); at != text.npos; at = text.find(device, at + 1))
+    text.replace(at, device.size(), "GPU");
+  return text;
 }
 
 std::vector<Question> make_questions(const RulePack& pack, const std::vector<MissingFact>& doubts, const Facts& facts) {
@@ -107,14 +164,24 @@ std::vector<Question> make_questions(const RulePack& pack, const std::vector<Mis
     if (questions.size() == max_questions || open.gain < min_gain) break;
     // Settings are printed one by one. Facts computed from a series or a traceback are missing together with it.
     const FactSpec& missing_spec = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;
-    const std::string missing = open.fact->unit == FactUnit::truth
-                                    ? "The log does not show whether " + std::string(open.fact->description)
-                                    : "Not in the log: " + std::string(missing_spec.description);
+    const bool is_truth = open.fact->unit == FactUnit::truth;
+    const std::string subject = subject_words(is_truth ? *open.fact : missing_spec);
+    const std::string missing = "The log does not show " +
+                                std::string(is_truth                      ? "whether "
+                                            : subject.starts_with("the ") ? ""
+                                                                          : "the ") +
+                                subject;
     const std::string about = open.about.substr(0, std::min(open.about.find(':'), open.about.find(" (")));
-    questions.push_back({std::string(missing_spec.name),
-                         missing + (open.of_fix ? ", which would show whether \"" + about + "\" helps"
-                                                : ", which would confirm or rule out \"" + about + "\""),
-                         command_here(pack, open.source->how_to_get, facts)});
+    Question question{std::string(missing_spec.name),
+                      missing + (open.of_fix ? ". This would show whether \"" + about + "\" helps"
+                                             : ". This would confirm or rule out \"" + about + "\""),
+                      {},
+                      false};
+    set_command(question, pack, open.source->how_to_get, facts);
+    // One command may answer several questions on this device; the first decides most.
+    if (std::none_of(questions.begin(), questions.end(),
+                     [&](const Question& other) { return other.command == question.command; }))
+      questions.push_back(std::move(question));
   }
   return questions;
 }
@@ -171,14 +238,14 @@ std::string in_power_shell(const std::string& text) {
   return command + (note.empty() ? "   # PowerShell" : note);
 }
 
-Diagnosis judge(const RulePack& pack, const Facts& facts) {
+Diagnosis judge(const RulePack& pack, const Facts& facts, const Quotes& quotes) {
   WeighedCauses causes = weigh_causes(pack, facts);
   // A failure that the program survived needs a fix only if its cause is known, or if it costs work again and again.
   const bool is_over =
       facts.is_true("run.survived") && causes.top_cause == "undetermined" && !facts.is_true("run.loses_work");
   Prescription prescription = is_over ? Prescription{} : prescribe(pack, causes, facts);
   Diagnosis diagnosis;
-  diagnosis.held_back = find_myths(pack, facts);
+  diagnosis.held_back = find_myths(pack, facts, quotes);
   for (auto& fix : prescription.held_back) diagnosis.held_back.push_back(std::move(fix));
   if (diagnosis.held_back.size() > max_held_back) diagnosis.held_back.resize(max_held_back);
   std::vector<MissingFact> doubts = std::move(causes.doubts);
@@ -192,7 +259,8 @@ Diagnosis judge(const RulePack& pack, const Facts& facts) {
   if (facts.is_true("platform.windows_paths")) {
     for (ReportFix& fix : diagnosis.fixes)
       for (FixSetting& setting : fix.settings) setting.text = in_power_shell(setting.text);
-    for (Question& question : diagnosis.questions) question.command = in_power_shell(question.command);
+    for (Question& question : diagnosis.questions)
+      if (!question.prose) question.command = in_power_shell(question.command);
   }
   return diagnosis;
 }

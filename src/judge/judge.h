@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "facts/facts.h"
+#include "facts/quotes.h"
 #include "judge/rule_pack.h"
 #include "oomdoctor/report.h"
 
@@ -22,8 +23,9 @@ struct Diagnosis {
   std::vector<Question> questions;
 };
 
-/// Weighs all causes and plans the fixes. The facts must be those of a failure or a risk.
-Diagnosis judge(const RulePack& pack, const Facts& facts);
+/// Weighs all causes and plans the fixes. The facts must be those of a failure or a risk. `quotes` decide which advice
+/// this log names.
+Diagnosis judge(const RulePack& pack, const Facts& facts, const Quotes& quotes = {});
 
 /// The rules' texts say "GPU". Renames the device in all of them, unless the noun is empty. Settings stay
 /// unchanged, because they are commands and code.

@@ -24,7 +24,7 @@ std::string format_number(const char* format, double number) {
 }
 
 bool is_format(std::string_view format) {
-  for (const std::string_view name : {"", "G", "M", "n", ".1", ".2", "%"})
+  for (const std::string_view name : {"", "G", "M", "n", ".1", ".2", "%", "on"})
     if (format == name) return true;
   return false;
 }
@@ -44,7 +44,7 @@ std::string plain_text(const Expr& expr, const Value& value, Rounding rounding) 
   const bool is_size = spec ? spec->unit == FactUnit::bytes : expr.dimension() == 1;
   const Number* number = std::get_if<Number>(&value);
   if (rounding == Rounding::three_digits && number != nullptr && is_size && (spec == nullptr || is_computed(*spec)))
-    return computed_bytes_text(whole_number(std::round(number->value)));
+    return computed_bytes_text(number->value);
   static constexpr FactSpec size{"", FactUnit::bytes, ""};
   static constexpr FactSpec plain{"", FactUnit::count, ""};
   return fact_text(spec ? *spec : is_size ? size : plain, value);
@@ -52,6 +52,7 @@ std::string plain_text(const Expr& expr, const Value& value, Rounding rounding) 
 
 std::string format_value(const Expr& expr, const Value& value, std::string_view format, Rounding rounding) {
   const Number* number = std::get_if<Number>(&value);
+  if (const bool* truth = std::get_if<bool>(&value); truth != nullptr && format == "on") return *truth ? "on" : "off";
   if (format.empty() || !number) return plain_text(expr, value, rounding);
   if (format == "G") return format_number("%.0f", std::ceil(number->value / static_cast<double>(GiB)));
   if (format == "M") return format_number("%.0f", std::ceil(number->value / static_cast<double>(MiB)));
@@ -70,6 +71,14 @@ bool begins_placeholder(std::string_view text, std::size_t at) {
   if (at + 1 >= text.size() || text[at] != '{') return false;
   const char c = text[at + 1];
   return is_lower(c) || c == '(';
+}
+
+/// The word of the gap "<POD>" that begins here; "" if none does.
+std::string_view find_gap(std::string_view text, std::size_t at) {
+  if (text[at] != '<') return {};
+  const std::string_view word = text.substr(at + 1, text.find('>', at) - at - 1);
+  return at + 1 + word.size() < text.size() && std::all_of(word.begin(), word.end(), is_upper) ? word
+                                                                                               : std::string_view{};
 }
 
 std::string without_end_blanks(std::string text) {
@@ -96,7 +105,7 @@ std::vector<PhrasePieces> split_sentences(std::string_view text) {
       const std::size_t colon = std::min(inner.find(':'), inner.size());
       const std::string_view format = inner.substr(std::min(colon + 1, inner.size()));
       if (!is_format(format))
-        throw ExprError(text, at + 1 + colon, "this format is not known", "formats are G, M, n, .1, .2 and %");
+        throw ExprError(text, at + 1 + colon, "this format is not known", "formats are G, M, n, .1, .2, % and on");
       end_piece();
       try {
         sentence.push_back({std::string(format), Expr::parse(inner.substr(0, colon))});
@@ -104,10 +113,14 @@ std::vector<PhrasePieces> split_sentences(std::string_view text) {
         throw ExprError(text, at + 1 + error.column(), error.what(), error.help());
       }
       at = end;
+    } else if (const std::string_view gap = find_gap(text, at); !gap.empty()) {
+      plain += gap;
+      at += gap.size() + 1;
     } else {
       // Only a blank or a line end may end the sentence.
-      const std::size_t stop = std::min(text.find_first_of("{ \n", at), text.size());
-      const std::size_t last = stop == at || (stop < text.size() && text[stop] != '{') ? stop : stop - 1;
+      const std::size_t stop = std::min(text.find_first_of("{< \n", at), text.size());
+      const bool is_end = stop < text.size() && text[stop] != '{' && text[stop] != '<';
+      const std::size_t last = stop == at || is_end ? stop : stop - 1;
       plain += text.substr(at, last - at + 1);
       at = last;
       if (!ends_sentence(plain)) continue;
@@ -175,7 +188,7 @@ const std::vector<PhrasePieces>& Phrase::sentences() const {
 }
 
 std::optional<std::string> Phrase::fill(const Facts& facts) const {
-  if (text_.find('{') == std::string::npos) return without_end_blanks(text_);
+  if (text_.find_first_of("{<") == std::string::npos) return without_end_blanks(text_);
   std::string text;
   for (const PhrasePieces& sentence : sentences()) {
     const auto filled = fill_sentence(sentence, facts, Rounding::none);
@@ -183,6 +196,26 @@ std::optional<std::string> Phrase::fill(const Facts& facts) const {
     text += *filled;
   }
   return without_end_blanks(std::move(text));
+}
+
+bool Phrase::has_gap() const {
+  const auto lines = list_code(text_);
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view code) {
+    if (code.find("…") != code.npos || code.find("...") != code.npos) return true;
+    for (std::size_t at = code.find('<'); at != code.npos; at = code.find('<', at + 1))
+      if (!find_gap(code, at).empty()) return true;
+    return false;
+  });
+}
+
+std::vector<std::string_view> list_code(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (!line.starts_with("# ")) lines.push_back(line.substr(0, line.find("  # ")));
+  }
+  return lines;
 }
 
 std::vector<std::string> Phrase::list_facts(const Facts& facts) const {

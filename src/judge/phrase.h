@@ -16,6 +16,8 @@ namespace oomdoctor {
 /// text, and "{{" is a brace before a small letter. Formats: "G" and "M" are whole gibi- and mebibytes, rounded up; "n"
 /// is a whole number, ".1" and ".2" are decimals, "%" is a share. Without a format, a fact prints in its own unit.
 ///
+/// A gap that the reader fills is <WORD>, printed as WORD: "sstat -j <JOB>".
+///
 /// A phrase is checked when it is loaded, and parsed again when it is first filled: a log needs only a few of the
 /// rules' many phrases. It keeps that parse, because a survey fills the same phrases for each job. Any thread may fill
 /// it.
@@ -44,6 +46,9 @@ class Phrase {
   /// with words that come only from a log.
   std::string with_letters() const;
 
+  /// Whether its code has a gap or "…": then nobody can paste it as it is.
+  bool has_gap() const;
+
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
 
@@ -56,5 +61,8 @@ class Phrase {
   std::string text_;
   Lazy<std::vector<PhrasePieces>> sentences_;
 };
+
+/// The lines of code in a text, without their comments.
+std::vector<std::string_view> list_code(std::string_view text);
 
 }  // namespace oomdoctor

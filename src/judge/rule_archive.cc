@@ -54,7 +54,7 @@ void fields(Archive& archive, RuleTest& test) {
 
 template <typename Archive>
 void fields(Archive& archive, OtherTitle& other) {
-  archive(other.condition, other.title, other.cost, other.verify);
+  archive(other.condition, other.title, other.cost, other.rank, other.verify);
 }
 
 template <typename Archive>
@@ -83,7 +83,7 @@ void fields(Archive& archive, FixRule& fix) {
 
 template <typename Archive>
 void fields(Archive& archive, MythRule& myth) {
-  archive(myth.id, myth.title, myth.source, myth.when, myth.rank, myth.because, myth.test);
+  archive(myth.id, myth.title, myth.source, myth.when, myth.rank, myth.because, myth.mentioned, myth.test);
 }
 
 template <typename Archive>
@@ -103,7 +103,7 @@ void fields(Archive& archive, DeviceNoun& device) {
 
 template <typename Archive>
 void fields(Archive& archive, CommandRule& command) {
-  archive(command.instead_of, command.condition, command.text);
+  archive(command.instead_of, command.condition, command.text, command.prose);
 }
 
 template <typename Archive>
@@ -111,8 +111,7 @@ void fields(Archive& archive, RulePack& pack) {
   archive(pack.conditions_, pack.causes_, pack.fixes_, pack.myths_, pack.places_, pack.device_nouns_, pack.commands_);
   // Only shipped rules are archived, and a test keeps a page for each of their causes. A reader has no files of this
   // project, and the page of another version may differ.
-  for (auto& [id, cause] : pack.causes_)
-    cause.guide = std::string("https://github.com/oomdoctor/oomdoctor/blob/v") + version + "/docs/causes/" + id + ".md";
+  for (auto& [id, cause] : pack.causes_) cause.guide = cause_guide(documentation_site, id);
 }
 
 namespace {

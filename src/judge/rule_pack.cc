@@ -13,6 +13,7 @@
 #include "base/small_file.h"
 #include "judge/rule_table.h"
 #include "model/program.h"
+#include "oomdoctor/version.h"
 
 namespace oomdoctor {
 
@@ -47,8 +48,10 @@ void read_header(RuleTable& table, std::string& title, std::string& source) {
 std::vector<OtherTitle> read_other_titles(RuleTable& table) {
   std::vector<OtherTitle> titles;
   for (RuleTable& other : table.tables("other_title")) {
-    OtherTitle& title = titles.emplace_back(OtherTitle{other.need_condition("if"), other.need_text("title")});
+    OtherTitle& title = titles.emplace_back(OtherTitle{other.need_condition("if")});
+    if (other.has("title")) title.title = other.need_text("title");
     if (other.has("cost")) title.cost = static_cast<int>(other.need_number("cost", 0, 4));
+    if (other.has("rank")) title.rank = other.need_number("rank", 0.01, 100);
     if (other.has("verify")) title.verify = other.need_text("verify");
     other.finish();
   }
@@ -148,6 +151,7 @@ MythRule read_myth(RuleTable& table, const std::string& id) {
   myth.when = table.need_condition("when");
   myth.rank = table.number("rank", 1, 0, 10);
   myth.because = table.need_phrase("because");
+  myth.mentioned = table.texts("mentioned");
   myth.test = read_test(table);
   return myth;
 }
@@ -178,11 +182,6 @@ const OtherTitle* find_other_title(const std::vector<OtherTitle>& others, const 
     return other.condition.truth(facts) == Truth::yes;
   });
   return fitting == others.end() ? nullptr : &*fitting;
-}
-
-const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts) {
-  const OtherTitle* fitting = find_other_title(others, facts);
-  return fitting == nullptr ? usual : fitting->title;
 }
 
 void RulePack::add(const RuleFile& file) {
@@ -241,12 +240,19 @@ void RulePack::add_platforms(RuleTable& table) {
   }
   std::vector<CommandRule> commands;
   for (RuleTable& command : table.tables("command")) {
-    commands.push_back({command.need_text("instead_of"), command.need_condition("if"), command.need_phrase("text")});
+    commands.push_back({command.need_text("instead_of"), command.need_condition("if"), command.need_phrase("text"),
+                        command.truth("prose")});
     command.finish();
   }
   table.finish();
   device_nouns_.insert(device_nouns_.begin(), nouns.begin(), nouns.end());
   commands_.insert(commands_.begin(), commands.begin(), commands.end());
+}
+
+std::string cause_guide(std::string_view site, const std::string& id) {
+  if (site.empty()) return "";
+  if (site.ends_with('/')) site.remove_suffix(1);
+  return std::string(site) + "/v" + version + "/causes/" + id + ".html";
 }
 
 std::string RulePack::device_noun(const Facts& facts) const {
@@ -264,7 +270,7 @@ void RulePack::add_fix(FixRule fix) {
   old->second = std::move(fix);
 }
 
-/// The place of a program, and its settings behind those of the fix's own file, the usual programs first.
+/// The place of a program, and its settings after those of the fix's own file, the usual programs first.
 void RulePack::add_program(const std::string& id, RuleTable& table) {
   const Program program = read_program(table);
   const double rank = table.number("rank", 1, 0, 10);
@@ -273,7 +279,7 @@ void RulePack::add_program(const std::string& id, RuleTable& table) {
     // The options of a program do not exist in another one. A server without a name may be any of them.
     const std::string named = " == '" + program.name + '\'', engine = "framework.engine" + named;
     place.needs = Expr::parse(program.is_engine() ? "is(" + engine + ") or (is(framework.serving) and " + engine + ")"
-                                                  : "is(framework.program" + named + ") and framework.pytorch");
+                                                  : "is(framework.program" + named + ')');
   }
   places_.insert_or_assign(program.name, std::move(place));
   for (auto& [name, fix] : fixes_)

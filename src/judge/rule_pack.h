@@ -44,20 +44,30 @@ struct RuleTest {
 
 class RuleTable;
 
-/// A title for a special situation, with the cost of a fix in it and the check after it.
+/// The title for a special situation; of a fix also its cost, its rank and the check after it. As usual where absent.
 struct OtherTitle {
-  static constexpr int usual_cost = -1;
-
   Expr condition;
-  std::string title;
-  int cost = usual_cost;
-  std::string verify = {};  ///< "": as usual
+  std::optional<std::string> title = {};
+  std::optional<int> cost = {};
+  std::optional<double> rank = {};
+  std::optional<std::string> verify = {};
 };
 
 /// The first of `others` whose condition is true; null if none is.
 const OtherTitle* find_other_title(const std::vector<OtherTitle>& others, const Facts& facts);
-/// Its title, else `usual`.
-const std::string& choose_title(const std::string& usual, const std::vector<OtherTitle>& others, const Facts& facts);
+/// The field of a rule in this situation: that of the fitting other title, else the usual one.
+template <typename Rule, typename T>
+const T& choose(const Rule& rule, T Rule::*usual, std::optional<T> OtherTitle::*field, const Facts& facts) {
+  const OtherTitle* fitting = find_other_title(rule.other_titles, facts);
+  return fitting != nullptr && fitting->*field ? *(fitting->*field) : rule.*usual;
+}
+template <typename Rule>
+const std::string& choose_title(const Rule& rule, const Facts& facts) {
+  return choose(rule, &Rule::title, &OtherTitle::title, facts);
+}
+
+/// The URL of the page about a cause on the site of the documentation, for this version; "" without a site.
+std::string cause_guide(std::string_view site, const std::string& id);
 
 /// A file in rules/causes/.
 struct CauseRule {
@@ -72,7 +82,7 @@ struct CauseRule {
   std::vector<Ceiling> ceilings;
   RuleTest test;
   std::string no_fix;  ///< why the cause has no fix; "" if fixes name it
-  std::string guide;   ///< URL of this version's page about it; "" for a cause of the user's rules
+  std::string guide;   ///< URL of this version's page about it; "" for a cause of the user's rules, or without a site
 };
 
 /// One line to copy, for one place.
@@ -86,7 +96,7 @@ struct SettingRule {
   std::string arguments;      ///< PlaceRule::arguments
   bool general = false;       ///< the place applies to any program
   Phrase text, from, to;
-  bool prose = false;        ///< the text is no line to copy
+  bool prose = false;        ///< the text is not a line to copy
   std::optional<Expr> when;  ///< the line is printed only if this holds; absent means always
 };
 
@@ -132,26 +142,28 @@ struct PlaceRule {
   std::string arguments;      ///< the constructor that takes its command-line options as arguments; may be empty
 };
 
-/// What a program's log calls the device if it is no GPU.
+/// What a program's log calls the device if it is not a GPU.
 struct DeviceNoun {
   Expr condition;
   std::string noun;  ///< "NPU"
 };
 
-/// The command of a question on one platform, in place of the usual one.
+/// The command of a question on one platform, instead of the usual one.
 struct CommandRule {
   std::string instead_of;  ///< the beginning of the usual command
   Expr condition;
   Phrase text;
+  bool prose = false;  ///< the text is not a line to copy
 };
 
 /// A file in rules/myths/: advice that does not help.
 struct MythRule {
   std::string id, title, source;
-  Expr when;  ///< the advice is popular or printed here, and does not help
-  /// the largest ranks are printed, below 1 not in the short report
-  double rank = 1;
+  Expr when;        ///< the advice is popular or printed here, and does not help
+  double rank = 1;  ///< the largest ranks are printed
   Phrase because;
+  /// Advice that is popular everywhere: reports print it if a message, a setting or a line of code has such a word.
+  std::vector<std::string> mentioned;
   RuleTest test;
 };
 

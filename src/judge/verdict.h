@@ -14,7 +14,7 @@ bool needs_judgement(const Analysis& analysis);
 /// or a failure after it, may be in the lost part. A failure that was seen stays one, and nothing rules one out.
 Outcome outcome_with_loss(Outcome seen, bool may_hold_end);
 
-/// Everything about the verdict that is no text: outcome, cause, confidence, retry. `diagnosis` is empty if nothing
+/// Everything about the verdict that is not text: outcome, cause, confidence, retry. `diagnosis` is empty if nothing
 /// needed judgement.
 Verdict decide_verdict(const Analysis& analysis, const Diagnosis& diagnosis);
 

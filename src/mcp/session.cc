@@ -53,7 +53,7 @@ RpcJson make_error(const RpcJson& id, ErrorCode code, std::string_view message) 
   return {{"jsonrpc", "2.0"}, {"id", id}, {"error", {{"code", static_cast<int>(code)}, {"message", message}}}};
 }
 
-/// Throws OversizedMessage. The result is discarded if the text is no JSON.
+/// Throws OversizedMessage. The result is discarded if the text is not JSON.
 RpcJson parse(std::string_view text) {
   std::size_t values = 0;
   const auto count = [&](int depth, RpcJson::parse_event_t, const RpcJson&) {
@@ -302,7 +302,7 @@ std::string McpSession::answer(std::string_view message) {
     return to_line(make_error(nullptr, invalid_request,
                               fmt::format("a message has at most {} values, {} deep", max_values, max_depth)));
   }
-  if (parsed.is_discarded()) return to_line(make_error(nullptr, parse_error, "the message is no JSON"));
+  if (parsed.is_discarded()) return to_line(make_error(nullptr, parse_error, "the message is not JSON"));
   Exchange exchange(offer_, revision_, running_);
   if (!parsed.is_array()) {
     const RpcJson answer = exchange.answer(parsed);

@@ -70,7 +70,7 @@ enum class OomTrait {
   maps,              ///< a mapping of memory was refused
   mapping_refused,   ///< the kernel has no more mappings for the process
   no_cache_blocks,   ///< nothing was left for a cache
-  on_chip,           ///< memory on the chip, not beside it
+  on_chip,           ///< memory on the chip, not next to it
   pool_maximum,      ///< an allocator's pool may not, or cannot, grow any more
   pinned,            ///< host memory that the device reads
   planned,           ///< the program itself added up what a stage of its work needs: it has no steps of a training
@@ -80,6 +80,7 @@ enum class OomTrait {
   sampled,           ///< its amount was measured before the end
   saves_state,       ///< while a checkpoint was put together
   sigkill,           ///< nothing but the signal is known
+  sizes_cache,       ///< while an engine measured what its cache may take
   some_nodes,        ///< of some nodes of the job only
   some_limit,        ///< the line does not show whether a limit or the whole machine was full
   suspected,         ///< the message says that memory might be the reason
@@ -97,8 +98,8 @@ inline constexpr auto enum_names<OomTrait> = names_up_to<OomTrait::windows>(
     "answered", "bus_error", "cut_off", "captures_graph", "capped", "damages_state", "either_memory", "evicted",
     "fixed_pool", "free_target", "heap", "in_backward", "maps", "mapping_refused", "no_cache_blocks", "on_chip",
     "pool_maximum", "pinned", "planned", "prose", "refusals_counted", "rocm", "sampled", "saves_state", "sigkill",
-    "some_nodes", "some_limit", "suspected", "tpu", "uneven_gpus", "unnamed_device", "vanished", "virtual_limit",
-    "warms_up", "whole_node", "windows");
+    "sizes_cache", "some_nodes", "some_limit", "suspected", "tpu", "uneven_gpus", "unnamed_device", "vanished",
+    "virtual_limit", "warms_up", "whole_node", "windows");
 
 /// Another process on the GPU, as the failure message lists it.
 struct OtherProcess {
@@ -114,6 +115,11 @@ struct Frame {
   std::string code;      ///< the printed source line; "" when not printed
   bool library = false;  ///< inside site-packages, dist-packages or a framework's source tree
   bool no_grad = false;  ///< the printed lines around it turn gradients off
+  bool outer = false;    ///< the log ends within the traceback: a frame that is not printed failed
+  /// A library's frame that failed elsewhere: it raises again, "raise X from e", waits in Python's standard library for
+  /// another process or thread, or is text that a library runs.
+  bool passes_on = false;
+  bool runs_any = false;  ///< a framework's frame that runs any operation: it does not show where the program was
 };
 
 /// One report of exhausted memory. All sizes are in bytes. A size that the report does not print is absent, not zero.
@@ -262,5 +268,11 @@ struct Event {
   When when;
   std::variant<Oom, Reading, Step, Setting, Exit, Remark> what;
 };
+
+/// The remark of the event if it has this id; null otherwise.
+inline const Remark* remark_of(const Event& event, std::string_view id) {
+  const auto* remark = std::get_if<Remark>(&event.what);
+  return remark != nullptr && remark->id == id ? remark : nullptr;
+}
 
 }  // namespace oomdoctor

@@ -8,7 +8,7 @@
 
 namespace oomdoctor {
 
-/// A place in an input. Of a file that is no text, an event of its trace or a byte; it has no lines.
+/// A place in an input. Of a file that is not text, an event of its trace or a byte; it has no lines.
 ///
 /// Lines are 1-based and end at '\n' or '\r' ("\r\n" is one end). Columns are 0-based bytes of the cleaned line.
 struct Span {
@@ -77,6 +77,7 @@ struct When {
   std::optional<double> epoch;
   i64 before = 0;           ///< steps of earlier epochs in `step`: the log prints step − before
   bool epoch_over = false;  ///< `epoch` is one whose end was printed
+  bool bar_full = false;    ///< `step` is the end of the longest bar, and the log counts no epochs
   std::optional<i64> bar;  ///< what the bar that printed `step` counts to, if the bar of the training counts to another
 };
 

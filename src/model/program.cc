@@ -30,6 +30,8 @@ Program read_program(TomlTable& table) {
   program.name = table.need_text("name");
   program.work = read_work(table);
   program.images = table.truth("images");
+  program.one_sample = table.truth("one_sample");
+  program.grows = table.truth("grows");
   program.message = table.text("message");
   program.embeds = table.texts("embeds");
   program.files = table.texts("files");

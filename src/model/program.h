@@ -14,7 +14,7 @@ struct Program {
     serves,     ///< an inference server: many clients, a cache sized at its start
     runs,       ///< runs a model, one request after the other
     paints,     ///< generates images, and prints its sampler's steps
-    boosts,     ///< gradient-boosted trees; its iterations are no training steps of a network
+    boosts,     ///< gradient-boosted trees; its iterations are not training steps of a network
     simulates,  ///< many copies of a simulated world; the learner may run in the same process
     trains,     ///< a training library, also used for evaluation
   };
@@ -27,6 +27,8 @@ struct Program {
   std::string name = {};
   Work work = Work::serves;
   bool images = false;                    ///< its samples are images
+  bool one_sample = false;                ///< a step takes one sample: there is no batch
+  bool grows = false;                     ///< adds to its model during the run: memory grows without a leak
   std::string message = {};               ///< the framework that its messages name; "" if none
   std::vector<std::string> embeds = {};   ///< programs that it contains: its log has their messages
   std::vector<std::string> files = {};    ///< parts of its files' names

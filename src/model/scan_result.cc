@@ -17,6 +17,13 @@ bool ScanResult::take_rank(int rank) {
   return true;
 }
 
+const Event* ScanResult::find_remark(std::string_view id, const OrderRange& in) const {
+  const auto found = std::find_if(remarks.begin(), remarks.end(), [&](const Event& event) {
+    return remark_of(event, id) != nullptr && event.when.order > in.after && event.when.order < in.before;
+  });
+  return found == remarks.end() ? nullptr : &*found;
+}
+
 void ScanResult::lose(LostEvidence evidence) {
   if (std::find(lost.begin(), lost.end(), evidence) != lost.end()) return;
   if (lost.size() < ScanLimits::lost)

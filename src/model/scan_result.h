@@ -2,6 +2,7 @@
 // result is constant after the scan.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -34,7 +35,7 @@ struct Note {
   Severity severity = Severity::note;
   std::string text;
   std::optional<Evidence> at;
-  bool brief = false;     ///< the short report shows it, although it is no warning
+  bool brief = false;     ///< the short report shows it, although it is not a warning
   bool unread = false;    ///< says why the values of a table were not read
   std::string code = {};  ///< of a snapshot that was not, or not wholly, read; see ReportNote
 };
@@ -51,7 +52,7 @@ struct RunPlace {
   std::optional<double> saving;   ///< a later checkpoint, without a step after it
 };
 
-/// The failures behind one message that a log repeats: a few loggers and launchers report one failure again; more
+/// The failures of one message that a log repeats: a few loggers and launchers report one failure again; more
 /// repetitions are failures of their own. CUDA.jl reports each refusal once.
 constexpr i64 count_failures(i64 repetitions, bool one_report_each) {
   constexpr i64 most_reports = 8;
@@ -116,6 +117,11 @@ struct ScanLimits {
   static constexpr std::size_t remarks_per_id = 64;  ///< the same limit holds for exits
 };
 
+/// Events by When::order, without those at its ends.
+struct OrderRange {
+  i64 after = std::numeric_limits<i64>::min(), before = std::numeric_limits<i64>::max();
+};
+
 /// One or many logs after the scan, and the input of all analyses.
 struct ScanResult {
   std::vector<Input> inputs;
@@ -146,6 +152,8 @@ struct ScanResult {
   /// Makes this the rank of everything, for a log of one process. A log whose lines name another rank stays as it is:
   /// a launcher printed the lines of all ranks into it. False then.
   bool take_rank(int rank);
+  /// The first remark of this id in the interval; null if there is none.
+  const Event* find_remark(std::string_view id, const OrderRange& in = {}) const;
   /// Adds a loss once, within the limit.
   void lose(LostEvidence evidence);
 };

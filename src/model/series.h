@@ -27,6 +27,7 @@ enum class Metric {
   host_rss,
   host_used,
   host_available,
+  host_free,         ///< of the host, without the caches of files, which it can free
   utilization,       ///< per cent of the GPU's memory
   host_utilization,  ///< per cent of the host's RAM
   input_length,      ///< not memory: the longest sequence (or the tokens) of a step's batch, or the longer side of
@@ -45,11 +46,9 @@ enum class SeriesKind {
 };
 
 template <>
-inline constexpr auto enum_names<Metric> = names_up_to<Metric::input_length>("allocated", "reserved", "max_allocated",
-                                                                             "max_reserved", "active", "used", "free",
-                                                                             "memory", "host_rss", "host_used",
-                                                                             "host_available", "utilization",
-                                                                             "host_utilization", "input_length");
+inline constexpr auto enum_names<Metric> = names_up_to<Metric::input_length>(
+    "allocated", "reserved", "max_allocated", "max_reserved", "active", "used", "free", "memory", "host_rss",
+    "host_used", "host_available", "host_free", "utilization", "host_utilization", "input_length");
 template <>
 inline constexpr auto enum_names<SeriesKind> = names_up_to<SeriesKind::reset_maximum>("gauge", "sampled_gauge",
                                                                                       "running_maximum",

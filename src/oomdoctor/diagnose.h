@@ -70,7 +70,7 @@ using PartSink = std::function<void(std::string_view line)>;
 void read_parts(const std::vector<LogSource>& sources, const Options& options, const PartSink& take);
 
 /// Judges the logs of all parts in these files, in the order of their paths: the same report as diagnose() on the logs.
-/// A log in several parts counts once. A file that cannot be read and a line that is no part are lost evidence.
+/// A log in several parts counts once. A file that cannot be read and a line that is not a part are lost evidence.
 /// Throws oomdoctor::Error if nothing else remains.
 Report merge(const std::vector<std::string>& part_files, const Options& options = {});
 

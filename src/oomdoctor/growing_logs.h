@@ -30,7 +30,7 @@ class GrowingLogs {
   /// The bytes that lie in the files unread.
   std::int64_t unread() const;
   /// The logs that could not be read by the last call, each in a sentence without a full stop. A log that does not
-  /// exist yet is no problem.
+  /// exist yet is not a problem.
   std::vector<std::string> problems() const;
   /// Gives all descriptors back until they are needed again.
   void close_files();

@@ -34,7 +34,7 @@ struct Location {
   std::string excerpt;             ///< the cleaned line, of bounded length; for people, not in the JSON
   int column = 0, end_column = 0;  ///< the marked part of the excerpt, 0-based bytes; equal if nothing is marked
   std::string lead{};              ///< the text before a cut excerpt; only redact() reads it
-  // A place in a file that is no text, and has no lines:
+  // A place in a file that is not text, and has no lines:
   std::optional<std::int64_t> event{};   ///< an event of an allocator's trace, from 0
   std::optional<std::int64_t> offset{};  ///< a byte of the unpacked file, from 0
 
@@ -104,6 +104,7 @@ struct ReportFrame {
   std::string file;
   std::int64_t line = 0;
   std::string function, code;
+  bool runs_any = false;  ///< a framework's frame that runs any operation; in words only
 };
 
 /// The kind of device whose memory a job uses; `device` if the log does not show which.
@@ -131,7 +132,8 @@ struct ReportIncident {
   bool epoch_over = false;               ///< the end of `epoch` was printed; in words only
   std::optional<std::int64_t> bar;       ///< what the bar of an evaluation counts to; in words only
   std::string moment;                    ///< a more exact phase of an engine's start; printed in words only
-  std::string numbers;  ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
+  std::string numbers;       ///< the decisive ones, for texts only: "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"
+  std::string other_memory;  ///< what is known beyond them, for texts only: "the job requested 48 GiB"
   Accelerator accelerator = Accelerator::gpu;  ///< in words only
   std::optional<std::int64_t> requested_bytes, capacity_bytes, free_bytes, process_bytes, allocated_bytes,
       reserved_bytes, unallocated_bytes, private_pool_bytes, limit_bytes;
@@ -242,22 +244,37 @@ struct Reason {
   std::vector<Location> locations;
 };
 
+/// A fix that a cause may have.
+struct ExplainedFix {
+  std::string id, title;
+};
+
+/// What `oomdoctor explain` prints of a cause, with letters for the numbers of a log.
+struct CauseExplanation {
+  std::string text;
+  std::vector<std::string> signs_for, signs_against;  ///< strongest first
+  std::vector<ExplainedFix> fixes;
+  std::string no_fix;  ///< why there is none
+};
+
 /// One cause with its probability and reasons.
 struct ReportCause {
   std::string cause, title, explain;
   double probability = 0;
   std::vector<Reason> because, against;  ///< strongest first
-  std::string guide = {};                ///< words only: URL of the page about it; "" for a cause of own rules
+  std::string guide = {};  ///< words only: URL of the page about it; "" for a cause of own rules, or without a site
+  CauseExplanation explanation = {};  ///< words only: of a probable cause without a page; else empty
 };
 
 /// One way to apply a fix.
 struct FixSetting {
   std::string scope;     ///< "environment", "plain PyTorch", "HF Trainer", …; the JSON calls it "for"
   std::string text;      ///< a line to copy, or prose
-  std::string from, to;  ///< old and new value; "" if the setting is no change of one value
+  std::string from, to;  ///< old and new value; "" if the setting is not a change of one value
   std::vector<std::string> from_facts = {};   ///< names of the facts of the old value; not in the JSON
   std::vector<Location> from_locations = {};  ///< the lines that show it; not in the JSON
   bool prose = false;                         ///< words only: the text is an instruction, no line to copy
+  bool gap = false;                           ///< words only: a line with a gap that the reader fills first
 };
 
 /// One fix. The savings are a range in bytes, absent if unknown.
@@ -268,6 +285,7 @@ struct ReportFix {
   std::string saves_formula;
   int cost = 0, risk = 0;       ///< classes: cost 0 to 4, risk 0 to 3
   bool enough = false;          ///< this fix alone frees the missing memory, with the margin
+  bool falls_short = false;     ///< the first fix, and less than what is missing with the margin; not in the JSON
   bool if_not_already = false;  ///< the log does not show whether it is already set
   std::string why;              ///< the numbers of this log that support it
   std::vector<FixSetting> settings;
@@ -298,13 +316,15 @@ struct HeldBack {
 /// A missing fact, and the command that finds it.
 struct Question {
   std::string missing, text, command;
+  bool prose = false;  ///< words only: the command is an instruction, no line to copy
+  bool gap = false;    ///< words only: it has a gap that the reader fills first
 };
 
 /// A remark on the reading of the logs: "error", "warning" or "note".
 struct ReportNote {
   std::string severity, text;
   std::optional<Location> location;
-  bool brief = false;     ///< not in the JSON: the short report shows it, although it is no warning
+  bool brief = false;     ///< not in the JSON: the short report shows it, although it is not a warning
   std::string code = {};  ///< of a note about a snapshot that was not, or not wholly, read
 };
 

@@ -35,14 +35,17 @@ struct SurveyJob {
   Outcome outcome = Outcome::no_oom;
   std::string cause;  ///< a cause id, "undetermined", or "" if there is nothing to explain
   std::string cause_title;
-  double confidence = 0;               ///< probability of the cause, 0 … 1
-  std::string place;                   ///< the function of the user's code that failed: "model.py in forward"
-  std::string failure;                 ///< in words: "The GPU ran out of memory, in the backward pass"
-  std::string fingerprint;             ///< equal for the same cause in the same place
-  std::vector<SurveyFix> fixes;        ///< in the order to try
-  std::optional<std::int64_t> step;    ///< of the failure, else the last one
-  std::optional<double> failed_at;     ///< the latest date up to the failure, seconds since 1970 by the log's clock
-  std::optional<double> ended_at;      ///< the last date in the logs
+  double confidence = 0;             ///< probability of the cause, 0 … 1
+  std::string place;                 ///< the function of the user's code that failed: "model.py in forward"
+  std::string failure;               ///< in words: "The GPU ran out of memory, in the backward pass"
+  std::string fingerprint;           ///< equal for the same cause in the same place
+  std::vector<SurveyFix> fixes;      ///< in the order to try
+  std::optional<std::int64_t> step;  ///< of the failure, else the last one
+  std::optional<double> failed_at;   ///< the latest date up to the failure, seconds since 1970 by the log's clock
+  std::optional<double> ended_at;    ///< the last date in the logs
+  /// The last change of the log's file, UTC, if no date was found near the failures; absent for logs that were not read
+  /// as files.
+  std::optional<double> file_time = {};
   std::optional<double> lost_seconds;  ///< from `lost_since` to the failure
   std::string lost_since;   ///< "checkpoint": the last one that the run saved; "start": the first date of the run; ""
   std::string headline;     ///< of the job's report
@@ -79,6 +82,7 @@ struct SurveyOffender {
   std::vector<std::string> users;  ///< known ones, sorted
   std::string example;             ///< log of the latest job
   std::optional<double> last;      ///< the latest failure, seconds since 1970
+  bool last_by_file = false;       ///< words only: no date was found near its failure, so it is that of the file
   std::optional<SurveyFix> fix;    ///< the one that the most of these jobs list
   std::int64_t fix_jobs = 0;       ///< number of jobs that list it
   SurveySums sums;
@@ -92,7 +96,8 @@ struct Survey {
   std::vector<SurveyGroup> outcomes;      ///< the worst first; only those of a job
   std::vector<SurveyGroup> causes;        ///< of `failed`; the most jobs first
   std::vector<SurveyWeek> weeks;          ///< in order, without gaps of up to a year
-  std::int64_t undated = 0;               ///< failures without a date
+  std::int64_t undated = 0;               ///< failures without a date, also of the log's file
+  std::int64_t file_dated = 0;            ///< failures with the date of the log's file only; weeks count them
   std::vector<SurveyOffender> offenders;  ///< of at least two jobs; the most jobs first, then the most lost time
   std::vector<ReportNote> notes;
 };

@@ -248,7 +248,9 @@ std::optional<Amount> parse_amount(const Sentence& sentence, std::size_t i) {
     const char* const first = rest.data() + 2;
     i64 value = 0;
     const auto [end, error] = std::from_chars(first, first + std::min(max_digits, rest.size() - 2), value, 16);
-    if (error != std::errc() || value < 0) return std::nullopt;  // "0x-8" is no size
+    if (error != std::errc() || value < 0) return std::nullopt;  // "0x-8" is not a size
+    constexpr i64 least_address = i64{1} << 40;  // programs print larger sizes in decimals; addresses lie above it
+    if (value >= least_address || (i > 0 && sentence[i - 1].name == "at")) return std::nullopt;
     return Amount{i, token_after(static_cast<std::size_t>(end - rest.data())), {value, 0}, true, {}};
   }
   std::size_t digits = rest.find_first_not_of("0123456789.,");

@@ -1,7 +1,6 @@
 #include "read/cell_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "base/ascii.h"
@@ -88,7 +87,7 @@ void read_amount(std::string_view cell, char separator, const TableColumn& colum
 }  // namespace
 
 CellReader::CellReader(const Layout& layout)
-    : separator_(layout.separator), columns_(read_columns(layout.columns, layout.roles)) {
+    : separator_(layout.separator), day_first_(layout.day_first), columns_(read_columns(layout.columns, layout.roles)) {
   bool identity = false, used = false;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const ColumnRole role = columns_[i].role;
@@ -135,8 +134,10 @@ bool CellReader::split(std::string_view line) {
 }
 
 bool CellReader::read_cell(std::string_view cell, const TableColumn& column, TableRow& row) {
+  std::string by_month;
   switch (column.role) {
     case ColumnRole::time:
+      if (day_first_) cell = by_month = with_month_first(cell);
       if (const auto day = cell.find(':') == cell.npos ? read_cell_day(cell) : std::nullopt)
         day_ = day;
       else if (const auto time = read_cell_time(cell))
@@ -181,7 +182,7 @@ bool CellReader::read_cell(std::string_view cell, const TableColumn& column, Tab
     case ColumnRole::pid: {
       const i64 pid = leading_integer(cell);
       if (pid > 0) row.subject.pid = pid;
-      return pid > 0 || cell == "0" || is_absent(cell);  // the header of another table is no row of a process
+      return pid > 0 || cell == "0" || is_absent(cell);  // the header of another table is not a row of a process
     }
     case ColumnRole::uuid:
       return row.subject.uuid = cell, true;
@@ -237,7 +238,7 @@ bool CellReader::read(std::string_view line, TableRow& row) {
     if (!read_cell(trimmed_cell(cells_[i]), columns_[i], row) && !damaged) return false;
   }
   if (!read_amounts(row)) return false;
-  // Beside a clock, seconds may also be how long the work of the row took.
+  // Next to a clock, seconds may also be how long the work of the row took.
   if (row.time)
     row.elapsed.reset();
   else

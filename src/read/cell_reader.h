@@ -1,6 +1,7 @@
 // Reads a line as a row of a table: its amounts of memory, its place in time, and what it is about.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -39,7 +40,7 @@ struct CellAmount {
   bool bare = false;  ///< neither the cell nor the column has a unit
 };
 
-/// What a row prints beside its amounts.
+/// What a row prints next to its amounts.
 struct TableRow {
   RowSubject subject;
   std::optional<double> time, elapsed, step, epoch;
@@ -50,10 +51,14 @@ class CellReader {
  public:
   explicit CellReader(const Layout& layout);
 
-  /// False if the line is no row: the number of cells differs, or a cell does not fit its column.
+  /// False if the line is not a row: the number of cells differs, or a cell does not fit its column.
   bool read(std::string_view line, TableRow& row);
   /// The amounts of the last row, then its totals.
   const std::vector<CellAmount>& amounts() const { return amounts_; }
+  /// True if the last row has an amount or a total.
+  bool has_values() const {
+    return std::any_of(amounts_.begin(), amounts_.end(), [](const CellAmount& a) { return a.unit > 0; });
+  }
   /// How many of them are memory over time.
   std::size_t memory_count() const { return memory_.size(); }
   /// The number of the column of an amount, and the column.
@@ -72,6 +77,7 @@ class CellReader {
   bool has_keys(std::string_view line);
 
   char separator_;
+  bool day_first_;  ///< of dates before their year
   std::vector<TableColumn> columns_;
   std::vector<std::size_t> memory_, totals_, others_;
   std::optional<std::size_t> command_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/ascii.h"
 
@@ -23,12 +22,6 @@ constexpr std::array<std::string_view, 36> openings{
     "while ",   "for ",          "//",     "/*",      "\"\"\"",  "'''",     "TORCH_CHECK", "case ",   "std::cerr"};
 
 }  // namespace
-
-i64 leading_integer(std::string_view text) {
-  i64 value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 std::string_view between(std::string_view text, std::string_view open, std::string_view close) {
   const std::size_t begin = text.find(open);
@@ -57,12 +50,19 @@ bool is_program_text(std::string_view body) {
       text = trimmed(text.substr(after + 1));
   }
   if (text.starts_with("+ ") || text.starts_with("- ") || text.starts_with("> ")) text = trimmed(text.substr(2));
+  // An expression of Prometheus, and a template.
+  if (text.starts_with("expr: ") || text.find("{{ $") != text.npos || text.find("{{$") != text.npos) return true;
   if (text.starts_with("# ") || text.starts_with("#!") || text.starts_with("$ ")) return true;
   // name = "…": an assignment of a string.
   std::size_t name = 0;
   while (name < text.size() && is_word_char(text[name])) ++name;
   if (name > 0 && (text.substr(name).starts_with(" = \"") || text.substr(name).starts_with(" = '") ||
                    text.substr(name).starts_with(" = re.")))
+    return true;
+  // NAME = ["…": a list of strings.
+  if (name > 0 && text.substr(name).starts_with(" = ") && text.size() > name + 4 &&
+      std::string_view("[({").find(text[name + 3]) != std::string_view::npos &&
+      std::string_view("\"'").find(text[name + 4]) != std::string_view::npos)
     return true;
   // msg="$name is gone": an assignment in a shell.
   if (name > 0 && text.substr(name).starts_with("=\"") && text.ends_with('"') &&
@@ -71,7 +71,7 @@ bool is_program_text(std::string_view body) {
   if (text.starts_with("from ") && text.find(" import ") != text.npos) return true;
   for (const auto opening : openings) {
     if (!text.starts_with(opening)) continue;
-    // "from", "if" and "for" begin sentences, too. A line of code also ends like code.
+    // "from", "if" and "for" begin sentences as well. A line of code also ends like code.
     const bool word =
         opening.back() == ' ' && (opening[0] == 'f' || opening[0] == 'i' || opening[0] == 'w' || opening[0] == 'c');
     if (!word || text.ends_with(':') || text.ends_with('{') || text.ends_with(';') || text.ends_with(')')) return true;

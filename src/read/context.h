@@ -7,12 +7,10 @@
 #include <span>
 #include <string_view>
 
+#include "base/parse_whole.h"
 #include "read/window.h"
 
 namespace oomdoctor {
-
-/// The integer at the start of `text`; 0 if there is none.
-i64 leading_integer(std::string_view text);
 
 /// The text between the first `open` and the next `close`; empty if either is missing.
 std::string_view between(std::string_view text, std::string_view open, std::string_view close);

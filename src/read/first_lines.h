@@ -18,7 +18,7 @@ struct TableHeader {
   std::vector<TableColumn> columns;  ///< what the names mean, without the units that only cells show
 };
 
-/// nullopt if the line is no header.
+/// nullopt if the line is not a header.
 std::optional<TableHeader> read_header(std::string_view line);
 
 /// The lines at the front of an input. Most logs have few forms there. Not thread-safe.

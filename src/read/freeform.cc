@@ -25,6 +25,13 @@ using LowerWords = std::vector<std::string_view>;
 /// Words in a label and tokens in a line, to reserve memory.
 constexpr std::size_t typical_words = 8, typical_tokens = 64;
 
+/// True for a rate per second and a total that no steps have. Python starts no training step in less than 1 ms, but a
+/// resumed bar counts its first steps at once, so only a bar with a large total counts items for sure.
+bool is_too_fast(double rate, double total) {
+  constexpr double max_step_rate = 1000, min_items = 100000;
+  return rate > max_step_rate && total >= min_items;
+}
+
 /// "worker-3", "worker_3", "worker3": one of several parts of a program, each with memory of its own.
 bool names_part(std::string_view word) {
   static constexpr auto parts = std::to_array<std::string_view>({"worker", "replica", "actor"});
@@ -43,7 +50,9 @@ bool is_abbreviation(std::string_view word) {
 }
 
 /// False for the RAM of the whole machine.
-bool may_be_of_part(Metric metric) { return metric != Metric::host_used && metric != Metric::host_available; }
+bool may_be_of_part(Metric metric) {
+  return metric != Metric::host_used && metric != Metric::host_available && metric != Metric::host_free;
+}
 
 /// Bytes of one step of the last printed digit.
 double compute_quantum(double factor, int decimals) {
@@ -155,6 +164,8 @@ class FreeformReader {
   bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const;
   bool follows_part(std::size_t token) const;
   bool prints_load() const;
+  bool states_share(std::size_t n) const;
+  bool names_threshold() const;
   std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
   std::optional<Label> label_behind(const NumberPhrase& p, std::size_t at) const;
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
@@ -169,6 +180,8 @@ class FreeformReader {
   void drop_ambiguous();
   void add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number,
                  const std::optional<Unit>& unit);
+  void read_rate(std::size_t total);
+  bool is_request(const NumberPhrase& p, std::size_t n) const;
   void set_step(std::size_t step, std::optional<std::size_t> total);
   std::optional<Unit> infer_unit() const;
   bool counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const;
@@ -187,7 +200,7 @@ class FreeformReader {
   std::string_view line_, printed_;
   std::optional<Heading> heading_;
   std::string_view part_;   ///< "worker 3", of which all values of the line are
-  bool of_record_ = false;  ///< `part_` is a field of the line, before or behind its values
+  bool of_record_ = false;  ///< `part_` is a field of the line, before or after its values
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
@@ -306,6 +319,19 @@ bool FreeformReader::is_rest_of_bar() const {
   return text.starts_with("\xE2\x96");  // a block character
 }
 
+/// The rate of a bar with the total at token `total`.
+void FreeformReader::read_rate(std::size_t total) {
+  const std::size_t unit = line_.find("it/s", tokens_[total].begin);
+  const std::size_t before =
+      unit == line_.npos || unit == 0 ? line_.npos : line_.find_last_not_of("0123456789.", unit - 1);
+  if (before == line_.npos || before + 1 == unit) return;
+  std::size_t at = before + 1;
+  const auto rate = read_number(line_, at);
+  if (!rate || at != unit) return;
+  out_.rate = rate->value;
+  out_.rate_at = before + 1;
+}
+
 /// "desc:  5%|▌ | 12/240 [00:10<03:20". The description decides whether the bar counts steps, epochs or other work.
 void FreeformReader::read_bar() {
   for (std::size_t i = 0; i + 4 < tokens_.size(); ++i) {
@@ -320,6 +346,8 @@ void FreeformReader::read_bar() {
         if (is(k + 1, '/') || fairseq_) out_.first_epoch = 1;
       }
     }
+    // A bar without words may count anything, also where this line is slow: the next one may be faster.
+    if (words.empty() && !is_rest_of_bar()) read_rate(i + 2);
     const auto mentions = [&](std::initializer_list<std::string_view> any) {
       return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return one_of(w, any); });
     };
@@ -330,6 +358,10 @@ void FreeformReader::read_bar() {
     } else if (std::any_of(words.begin(), words.end(), names_evaluation)) {
       out_.evaluation = true;
       set_step(i, i + 2);
+    } else if (words.empty() && out_.rate && is_too_fast(*out_.rate, tokens_[i + 2].number.value)) {
+      out_.other_work = true;
+      out_.items = tokens_[i + 2].number.value;
+      digits_matter_ = true;
     } else if (words.empty() || epoch ||
                mentions({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
       if (mentions({"epoch", "epochs"}) && !epoch) {  // the bar counts epochs
@@ -368,7 +400,10 @@ void FreeformReader::set_step(std::size_t step, std::optional<std::size_t> total
 /// at `n`.
 std::optional<std::size_t> FreeformReader::find_step_in_epoch(std::size_t n) const {
   const std::size_t at = is(n + 1, ']') && is(n + 2, '[') ? n + 3 : is(n + 1, '[') ? n + 2 : 0;
-  return at > 0 && is_integer(at) && is(at + 1, '/') && is_integer(at + 2) ? std::optional(at) : std::nullopt;
+  if (at == 0 || !is_integer(at) || !is(at + 1, '/') || !is_integer(at + 2)) return std::nullopt;
+  // "[640/60000 (1%)]", as PyTorch's examples print it: samples, not steps.
+  if (at == n + 2 && is(at + 3, '(') && is_number(at + 4) && is(at + 5, '%')) return std::nullopt;
+  return at;
 }
 
 /// "# epoch: 50": a line in a list of parameters. Chainer's examples print such a list first.
@@ -488,7 +523,7 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   r.value = number.value * (unit ? unit->bytes : 1);
   r.quantum = compute_quantum(unit ? unit->bytes : 1, number.decimals);
   if (unit) r.unit = std::string(unit->text), r.ambiguous_unit = unit->ambiguous;
-  std::size_t begin = phrase.begin;  // a shorter translation begins behind blanks
+  std::size_t begin = phrase.begin;  // a shorter translation begins after blanks
   while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
   if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
   const bool behind = of_record_ || number.at > static_cast<std::size_t>(part_.data() - line_.data());
@@ -497,13 +532,13 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
-  const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available"});
+  const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available", "host_free"});
   FreeformValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
   if (!host) value.device = phrase.device, value.device_at = phrase.device_at;
   out_.values.push_back(std::move(value));
 }
 
-/// The sequence length of the step. It is no memory, but memory depends on it.
+/// The sequence length of the step. It is not memory, but memory depends on it.
 bool FreeformReader::read_length(const NumberPhrase& p, std::size_t n) {
   const std::string_view name = p.identifiers.back();
   if (!out_.step || !one_of(name, {"seq", "seq_len", "seqlen", "sequence_length"}) || !is_integer(n) || unit_after(n))
@@ -536,10 +571,16 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   const std::size_t after_label = line_.find_first_not_of(' ', p.end);
   // "Reserved   : 210 MiB": an aligned list of facts.
   const bool aligned = after_label != line_.npos && after_label > p.end && line_[after_label] == ':';
-  // "CPU: 41.2% | RAM: 11.78 GB": beside a load, it is no list of what the machine has.
+  // "CPU: 41.2% | RAM: 11.78 GB": next to a load, it is not a list of what the machine has.
   const bool beside_load =
       p.words.size() == 1 && one_of(p.words[0], {"ram", "memory"}) && !is_integer(n) && prints_load();
   return p.firm && (label.usage || of_total || beside_load || of_part) && !aligned && printed.find('/') == printed.npos;
+}
+
+/// "Allocated 5242880 bytes for kv_cache with address …": one request of many, not what is in use.
+bool FreeformReader::is_request(const NumberPhrase& p, std::size_t n) const {
+  return p.words.size() == 1 && p.words[0] == "allocated" && n > 0 && is_word(n - 1) && is_word(n + 1) &&
+         is_word(n + 2) && tokens_[n + 2].name == "for";
 }
 
 /// True if a part of the work and its number precede the token: "block 012", "chunk 3,". A layer is a part of a model.
@@ -562,6 +603,27 @@ bool FreeformReader::prints_load() const {
       }
   }
   return false;
+}
+
+/// True if all words of the line up to the number are those of a share in use, and nothing after the number belongs to
+/// it: no "less", no "threshold".
+bool FreeformReader::states_share(std::size_t n) const {
+  for (std::size_t i = 0; i < n; ++i)
+    if (is_word(i) && !one_of(tokens_[i].name, {"ram", "memory", "mem", "usage", "used", "use", "is", "at", "now",
+                                                "current", "currently", "system", "host", "total"}))
+      return false;
+    else if (is(i, '<') || is(i, '>') || is(i, '+') || is(i, '~'))
+      return false;
+  return !is_word(n + 2);
+}
+
+/// True if the line is about what may be used at most.
+bool FreeformReader::names_threshold() const {
+  return std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
+    return t.kind == Kind::word &&
+           one_of(t.name, {"limit", "limits", "threshold", "thresholds", "quota", "max", "maximum", "alert", "alerts",
+                           "above", "below", "exceeds", "exceed", "request", "requests", "target", "reserve"});
+  });
 }
 
 /// The unit of the number at token `n`. Also reads "3.1/24.0 GB", "121.0MB / 6144.0MB" and a decimal comma, "18,2 GB".
@@ -643,7 +705,7 @@ bool FreeformReader::counts_free(std::size_t n) const {
 
 /// "VRAM 80.0 GB total, 79.4 GB free": the word after the size says that it is the whole, not what is in use.
 bool FreeformReader::counts_whole(std::size_t n) const {
-  const std::size_t at = n + 2;  // behind the unit
+  const std::size_t at = n + 2;  // after the unit
   const bool labels_next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');
   return is_word(at) && !labels_next && unit_after(n) && one_of(tokens_[at].name, {"total", "capacity", "installed"}) &&
          !(is_word(at + 1) && one_of(tokens_[at + 1].name, {"used", "usage", "allocated", "reserved"}));
@@ -655,7 +717,7 @@ bool is_listed_key(std::string_view word) {
 }
 
 /// True for the fields that psutil has for the RAM of a machine, and nothing else but a time: "Total: 125.6 GB,
-/// Available: 98.4 GB, Used: 25.1 GB, Percent: 21.7%". A disk has no available memory beside its share in use.
+/// Available: 98.4 GB, Used: 25.1 GB, Percent: 21.7%". A disk has no available memory next to its share in use.
 bool FreeformReader::lists_machine() const {
   static constexpr auto fields = std::to_array<std::string_view>({"total", "available", "used", "percent"});
   std::array<bool, fields.size()> found{};
@@ -758,7 +820,7 @@ bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
   FreeformValue& value = out_.values.back();
   if (bare) value.bare_digit = std::pow(10.0, -number.decimals);
   if (label->metric == Metric::memory) value.reading.label = "memory, " + std::string(p.words[0]);
-  if (label->metric != Metric::host_available && label->metric != Metric::free)
+  if (label->metric != Metric::host_available && label->metric != Metric::host_free && label->metric != Metric::free)
     value.reading.capacity = heading_->total;
   return true;
 }
@@ -797,8 +859,9 @@ void FreeformReader::read_values() {
     if (read_headed(p, n)) continue;
     if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
     const auto label = find_label(p, n);
-    if (!label || counts_whole(n) ||
-        (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available))
+    if (!label || counts_whole(n) || is_request(p, n) ||
+        (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available &&
+         label->metric != Metric::host_free))
       continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
@@ -863,13 +926,15 @@ bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optio
   return true;
 }
 
-/// "CPU: 41.2% | RAM: 78.5%": beside the load of the CPU, per cent of RAM are those in use.
+/// "CPU: 41.2% | RAM: 78.5%": next to the load of the CPU, per cent of RAM are those in use.
 void FreeformReader::read_load_of_ram(const NumberPhrase& p, std::size_t n) {
   const GaugeValue& number = tokens_[n].number;
   const bool ram = p.firm && !p.rejected && !p.words.empty() && p.words.size() <= 2 &&
                    one_of(p.words[0], {"ram", "memory", "mem"}) &&
                    (p.words.size() == 1 || one_of(p.words[1], {"usage", "used", "use"}));
-  if (!ram || is_integer(n) || !prints_load()) return;
+  // "RAM usage is 50%.": a whole sentence. A limit or a comparison has other words.
+  const bool alone = ram && p.words.size() > 1 && states_share(n);
+  if (!ram || (!prints_load() && !alone) || (is_integer(n) && names_threshold())) return;
   digits_matter_ = true;
   if (number.value > 100) return;
   if (lowered_.find("gpu") != lowered_.npos || lowered_.find("cuda") != lowered_.npos) return;
@@ -877,7 +942,7 @@ void FreeformReader::read_load_of_ram(const NumberPhrase& p, std::size_t n) {
 }
 
 /// A large integer without a unit is in bytes if it is a multiple of the allocation size: 512 bytes for a GPU, a page
-/// for a process. Most limits are such multiples, too, so the label must name the GPU or the process.
+/// for a process. Most limits are such multiples as well, so the label must name the GPU or the process.
 bool FreeformReader::counts_bytes(const NumberPhrase& p, const Label& label, std::size_t n) const {
   const double value = tokens_[n].number.value;
   if (!is_integer(n) || value < 16 * static_cast<double>(MiB) || is_word(n + 1)) return false;
@@ -936,7 +1001,7 @@ FreeformLine read_freeform(std::string_view line) {
   const LogHead head = log_head(read);
   FreeformLine out =
       FreeformReader(read.substr(head.length), line.substr(head.length), line.starts_with("| epoch ")).read();
-  for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at}) *at += head.length;
+  for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at, &out.rate_at}) *at += head.length;
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
     if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
@@ -957,6 +1022,7 @@ void report_step(const FreeformLine& printed, EventSink& sink) {
 
 void emit_step(const Match& m, EventSink& sink) {
   if (m.printed->calls) return sink.remark("run/calls", *m.printed->calls);
+  if (m.printed->items) return sink.remark("run/items", *m.printed->items);
   report_step(*m.printed, sink);
 }
 
@@ -1057,6 +1123,7 @@ std::vector<std::size_t> number_offsets(const FreeformLine& form) {
   if (form.step) places.push_back(form.step_at);
   if (form.total) places.push_back(form.total_at);
   if (form.epoch) places.push_back(form.epoch_at);
+  if (form.rate) places.push_back(form.rate_at);
   for (const FreeformValue& v : form.values) {
     places.push_back(v.number_at);
     if (v.device_at != FreeformValue::none) places.push_back(v.device_at);
@@ -1066,10 +1133,13 @@ std::vector<std::size_t> number_offsets(const FreeformLine& form) {
 
 PrintedPosition read_position(std::span<const GaugeValue> numbers, const FreeformLine& form) {
   PrintedPosition out;
-  auto next = numbers.begin();
-  if (form.step) out.step = (next++)->value;
-  if (form.total) out.total = (next++)->value;
-  if (form.epoch) out.epoch = (next++)->value;
+  const auto next = [&](bool is_printed) {
+    return is_printed ? std::optional(numbers[out.numbers++].value) : std::nullopt;
+  };
+  out.step = next(form.step.has_value());
+  out.total = next(form.total.has_value());
+  out.epoch = next(form.epoch.has_value());
+  out.rate = next(form.rate.has_value());
   if (form.over_epochs) {
     const double before = std::max(0.0, *out.epoch - form.first_epoch) * *out.total;
     *out.step += before;
@@ -1083,12 +1153,15 @@ i64 steps_before(const FreeformLine& line) {
 }
 
 bool may_be_step(std::span<const GaugeValue> numbers, const FreeformLine& form) {
-  return form.min_total == 0 || (numbers[1].value >= form.min_total && numbers[0].value <= numbers[1].value);
+  const PrintedPosition place = read_position(numbers, form);
+  if (place.rate && is_too_fast(*place.rate, place.total.value_or(0))) return false;
+  return form.min_total == 0 ||
+         (*place.total >= form.min_total && *place.step - to_double(place.before) <= *place.total);
 }
 
 void substitute_numbers(std::span<const GaugeValue> numbers, FreeformLine& form) {
   const PrintedPosition place = read_position(numbers, form);
-  auto next = numbers.begin() + form.step.has_value() + form.total.has_value() + form.epoch.has_value();
+  auto next = numbers.begin() + static_cast<std::ptrdiff_t>(place.numbers);
   form.step = place.step;
   form.total = place.total;
   form.epoch = place.epoch;

@@ -46,9 +46,12 @@ struct FreeformLine {
 
   // Positions of the numbers in the line.
   std::size_t step_at = 0, total_at = 0, epoch_at = 0;
-  bool over_epochs = false;  ///< the printed step counts within the epoch of `total` steps
-  double first_epoch = 0;    ///< number of the first epoch: 0 or 1
-  double min_total = 0;      ///< with a smaller total, or with a step beyond it, the line prints no step
+  bool over_epochs = false;    ///< the printed step counts within the epoch of `total` steps
+  double first_epoch = 0;      ///< number of the first epoch: 0 or 1
+  double min_total = 0;        ///< with a smaller total, or with a step beyond it, the line prints no step
+  std::optional<double> rate;  ///< of a bar without a description: what it counts in a second
+  std::size_t rate_at = 0;
+  std::optional<double> items;  ///< the total of such a bar that is too fast for steps: it counts items
   /// True if lines that differ only in digits parse in the same way. Whether digits turn the line into program code is
   /// a separate question: see numbers_may_be_program().
   bool repeatable = true;
@@ -75,10 +78,11 @@ bool may_name_pair(std::string_view block, std::size_t at);
 /// For "it/s", "s/it": a digit, "?" or a blank must be before it.
 bool may_end_bar(std::string_view block, std::size_t at);
 
-/// The position of the run, from the numbers of a line.
+/// The position of the run, from the first numbers of a line.
 struct PrintedPosition {
-  std::optional<double> step, total, epoch;
-  i64 before = 0;  ///< Step::before
+  std::optional<double> step, total, epoch, rate;
+  i64 before = 0;           ///< Step::before
+  std::size_t numbers = 0;  ///< how many these are
 };
 
 /// The steps of earlier epochs that the line's step contains.

@@ -310,8 +310,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   const bool usage = peak || has({"used", "usage", "use", "current", "currently", "now", "consumption", "consumed",
                                   "footprint", "utilized", "occupied", "after", "before"});
   if (has({"rss", "uss", "pss"})) return Label{Metric::host_rss, sampled, true};
-  if (has({"free"}))
-    return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, true};
+  if (has({"free"})) return Label{host || process ? Metric::host_free : Metric::free, SeriesKind::sampled_gauge, true};
   if (has({"available"}))
     return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, false};
   if (process && memory) return Label{Metric::host_rss, sampled, true};

@@ -65,7 +65,7 @@ int step_rank(std::string_view name);
 /// step 3", "after optim step".
 bool is_no_step(std::string_view before);
 
-/// True for program code, command lines and errors: their numbers are no measurements.
+/// True for program code, command lines and errors: their numbers are not measurements.
 bool is_no_measurement(std::string_view line);
 /// The text with each number replaced by "0".
 std::string mask_numbers(std::string_view text);

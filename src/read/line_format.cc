@@ -221,7 +221,7 @@ void CompiledLineFormat::add_piece(std::string_view& form, FormPieces& pieces) {
   } else {
     const std::string_view text = form.substr(0, form.find_first_of("{~<"));
     const bool redundant = !pieces.empty() && pieces.back().kind == FormPiece::PieceKind::anything &&
-                           text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks, too
+                           text.find_first_not_of(' ') == std::string_view::npos;  // anything may be blanks as well
     if (!redundant) pieces.push_back({FormPiece::PieceKind::text, text, 0});
     form.remove_prefix(text.size());
   }

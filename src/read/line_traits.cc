@@ -17,6 +17,8 @@ struct TraitWords {
 };
 constexpr std::array line_words{TraitWords{"apture cuda graph failed", OomTrait::captures_graph},  // SGLang
                                 TraitWords{"nable to warmup model", OomTrait::warms_up},  // text-generation-inference
+                                TraitWords{"determine_num_available_blocks", OomTrait::sizes_cache},  // vLLM
+                                TraitWords{"determine_available_memory", OomTrait::sizes_cache},
                                 TraitWords{"You need to decrease `--max-batch-prefill", OomTrait::warms_up},
                                 TraitWords{"state_dict() call", OomTrait::saves_state},          // FSDP's warning
                                 TraitWords{"point to invalid memory", OomTrait::damages_state},  // its end

@@ -1,4 +1,4 @@
-// What the line of a failure says beside its message. Nothing behind the scan reads the text of a line.
+// What the line of a failure says next to its message. Nothing after the scan reads the text of a line.
 #pragma once
 
 #include "model/scan_result.h"

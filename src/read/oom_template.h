@@ -29,7 +29,7 @@ struct OomTemplate {
     std::size_t group = 0;
     std::string_view unit = {};  ///< of a number; "" if the text has one
   };
-  static constexpr std::size_t most_sizes = 6, most_words = 6, most_traits = 4;
+  static constexpr std::size_t most_sizes = 6, most_words = 10, most_traits = 4;
 
   OomKind kind = OomKind::device;
   Agent agent = Agent::driver;
@@ -44,7 +44,7 @@ struct OomTemplate {
   /// of the words.
   int back = 0, ahead = 0;
   std::array<std::string_view, most_words> unless_near{};
-  std::string_view remark = {};  ///< reported beside the failure; "" is none
+  std::string_view remark = {};  ///< reported with the failure; "" is none
 };
 
 /// Reports the failure of a match.

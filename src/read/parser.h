@@ -43,7 +43,7 @@ class EventSink {
   virtual void remark(std::string_view id, std::optional<double> number = {}) = 0;
   /// Evidence that the log reports as lost: sink.lost({.what = "9 bytes of output", .why = "No space left on device"}).
   virtual void lost(LostEvidence evidence) = 0;
-  /// Marks the lines up to this one as read, too.
+  /// Marks the lines up to this one as read as well.
   virtual void claim_through(i64 line) = 0;
   /// The next settings, and the memory in use of the next report, are from this line, until the end of this emit.
   virtual void cite(const Line& line) = 0;
@@ -104,7 +104,7 @@ struct Pattern {
   /// Max bytes of a match before the anchor. The regex is then tried from there only, not on the whole line.
   std::optional<std::size_t> before_anchor = {};
   bool digits_are_numbers = false;  ///< `accepts` treats all digits alike
-  bool non_exclusive = false;       ///< fallbacks are still tried: the match is beside the subject of the line
+  bool non_exclusive = false;       ///< fallbacks are still tried: the match is next to the subject of the line
   std::string_view source = {};     ///< the code that prints this form, if it differs from the parser's source
 };
 
@@ -142,16 +142,20 @@ struct Layout {
   bool has_header = true;     ///< false: the columns were inferred from their cells
   bool sure_of_total = true;  ///< false: the column of the total was inferred, and may be of free memory
   bool unread = false;        ///< none of the columns is memory: the note says why
+  bool day_first = false;     ///< its dates are "31-12-2025", as its rows show
   bool operator==(const Layout&) const = default;
 };
+
+/// Which lines are rows. One without values may also be the header of another table, which comes first.
+enum class RowsRead { all, with_values };
 
 /// Reads the rows of a table. read() sees one line only, on any thread. emit() runs later, in the order of the input,
 /// and may depend on the rows before.
 class Rows {
  public:
   virtual ~Rows() = default;
-  /// Reads the next row; false if the line is no row.
-  virtual bool read(std::string_view line) = 0;
+  /// Reads the next row; false if the line is not one of these rows.
+  virtual bool read(std::string_view line, RowsRead wanted) = 0;
   /// Reports the events of row number `i`, counted from 0, after all rows before it. `memory` is the table's own
   /// state: empty when the table opens, then what earlier rows stored in it, also above the same header.
   virtual void emit(std::size_t i, std::any& memory, EventSink& sink) = 0;

@@ -2,9 +2,9 @@
 
 namespace oomdoctor {
 
-bool RecordedRows::read(std::string_view line) {
+bool RecordedRows::read(std::string_view line, RowsRead wanted) {
   const std::size_t begin = said_.size();
-  const bool taken = row_(line, layout_, *this);
+  const bool taken = row_(line, layout_, *this) && (wanted == RowsRead::all || said_.size() > begin);
   if (taken)
     ends_.push_back(said_.size());
   else

@@ -14,12 +14,12 @@ namespace oomdoctor {
 
 class RecordedRows final : public Rows, private EventSink {
  public:
-  /// Reads one row and reports its events to `sink`; returns false if the line is no row.
+  /// Reads one row and reports its events to `sink`; returns false if the line is not a row.
   using RowReader = bool (*)(std::string_view line, const Layout& layout, EventSink& sink);
 
   RecordedRows(RowReader row, const Layout& layout) : row_(row), layout_(layout) {}
 
-  bool read(std::string_view line) override;
+  bool read(std::string_view line, RowsRead wanted) override;
   void emit(std::size_t i, std::any& memory, EventSink& sink) override;
 
  private:

@@ -76,7 +76,7 @@ bool names_rows(const FirstMoments& first, std::size_t column) {
 }
 
 /// Words of columns that say what a row is about where its rows compare things: each row of "model" is about another
-/// one. Beside a step, such rows would seem to be one thing that grows.
+/// one. Next to a step, such rows would seem to be one thing that grows.
 bool names_subject(std::string_view printed) {
   static constexpr auto subjects = std::to_array<std::string_view>(
       {"dataset",      "model",     "method",       "algorithm", "algo",      "config",   "configuration",  "test",

@@ -10,7 +10,7 @@
 namespace oomdoctor {
 
 /// A column "index" that counts the rows names no GPU: it goes on by one from row to row, farther than any machine has
-/// GPUs, or each time at another second, or all memory beside it is of the machine.
+/// GPUs, or each time at another second, or all memory next to it is of the machine.
 /// Without a time, such rows may be about anything. False if there is none.
 bool drop_row_numbers(std::span<const std::string> lines, Layout& layout);
 

@@ -34,7 +34,7 @@ struct SettingFormat {
   std::string_view setting;  ///< as analyses name it: the fact settings.NAME
   SettingType type = SettingType::text;
   SettingSpelling spelling = SettingSpelling::text;
-  std::string_view value = {};  ///< emitted in place of the printed one, and of "true"; may be empty
+  std::string_view value = {};  ///< emitted instead of the printed one, and of "true"; may be empty
   std::string_view unit = {};   ///< of a size that is printed without one
   std::string_view anchor;
   std::string_view second_anchor = {};                   ///< may be empty
@@ -55,10 +55,10 @@ bool is_key(std::string_view block, std::size_t at, std::size_t size);
 
 /// False for source code, usage texts and defaults. They contain keys that nobody set.
 bool is_configuration(std::string_view line);
-/// False for calls, too: "dtype=torch.float32" in a call is about one tensor.
+/// False for calls as well: "dtype=torch.float32" in a call is about one tensor.
 bool is_precision_statement(std::string_view line);
 
-/// A step line prints the length of its own batch, which is no setting.
+/// A step line prints the length of its own batch, which is not a setting.
 bool is_length_statement(std::string_view line);
 
 /// Emits the setting in the spelling of the analyses. `printed` is empty if the format captures nothing.

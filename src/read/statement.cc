@@ -13,8 +13,9 @@
 namespace oomdoctor {
 namespace {
 
-constexpr std::size_t level_words = 12;  ///< words at the front that may contain the level
-constexpr int max_further_lines = 3;     ///< max further lines of a statement
+constexpr std::size_t level_tokens = 12;  ///< tokens at the front that may contain the level
+constexpr std::size_t level_words = 8;    ///< words there, before the message; clocks and places have many marks
+constexpr int max_further_lines = 3;      ///< max further lines of a statement
 
 /// "system RAM usage 61.9 GB", "62.1 GiB of 64.0 GiB used on the node": what all processes use. A process that is named
 /// nearer to the size is the one that uses it.
@@ -76,7 +77,7 @@ void set_sizes(Statement& statement, const Sentence& sentence) {
     statement.asked = std::exchange(statement.used, std::nullopt);
 }
 
-/// True if a word of the role is in the text, and no part of a path: "/opt/jenkins/workspace/build" is no pool.
+/// True if a word of the role is in the text, and no part of a path: "/opt/jenkins/workspace/build" is not a pool.
 bool names_outside_paths(const Sentence& sentence, Role role) {
   const std::string_view text = sentence.text();
   std::size_t from = 0;
@@ -102,10 +103,10 @@ std::optional<OomKind> find_memory_kind(const Sentence& sentence, bool killed) {
   const auto contains = [&](Role role) { return words.find(role, sentence.all(), 0, sentence.size()).has_value(); };
   if (contains(Role::shared)) return OomKind::shared_memory;
   if (killed) return OomKind::host;
-  // "host memory" and "system RAM" are more specific than a device somewhere on the line.
+  // "host memory", "system RAM" and "system out of memory" are more specific than a device somewhere on the line.
   for (std::size_t i = 0; i + 1 < sentence.size(); ++i)
     if ((sentence[i].name == "host" || sentence[i].name == "system" || sentence[i].name == "cpu") &&
-        (sentence[i + 1].name == "memory" || sentence[i + 1].name == "ram"))
+        (sentence[i + 1].name == "memory" || sentence[i + 1].name == "ram" || sentence[i + 1].name == "out"))
       return OomKind::host;
   if (contains(Role::device)) return OomKind::device;
   if (contains(Role::host)) return OomKind::host;
@@ -113,7 +114,8 @@ std::optional<OomKind> find_memory_kind(const Sentence& sentence, bool killed) {
   return std::nullopt;
 }
 
-/// "GPU 0", "device: 1", "cuda:0". A number of more than two digits or with a unit is no index.
+/// "GPU 0", "device: 1", "cuda:0", not "GPU-3f9559e8-f031". A number of more than two digits or with a unit is not an
+/// index.
 std::optional<int> device_in(const Sentence& sentence) {
   for (std::size_t i = 0; i + 1 < sentence.size(); ++i) {
     const std::string_view name = sentence[i].name;
@@ -124,9 +126,10 @@ std::optional<int> device_in(const Sentence& sentence) {
     while (k < sentence.size() && k < i + 3 && sentence.is_mark(k, ":#=[(")) ++k;
     if (k >= sentence.size() || sentence[k].kind != Token::Kind::number || sentence[k].end - sentence[k].begin > 2)
       continue;
-    const bool size =
-        k + 1 < sentence.size() && sentence[k + 1].kind == Token::Kind::word && read_unit(sentence[k + 1].text, false);
-    if (sentence[k].number.decimals == 0 && !size) return static_cast<int>(sentence[k].number.value);
+    const bool more = k + 1 < sentence.size() && sentence[k + 1].kind == Token::Kind::word;
+    const bool size = more && read_unit(sentence[k + 1].text, false);
+    const bool part = more && sentence[k + 1].begin == sentence[k].end;  // "GPU-3f9559e8": a part of an identifier
+    if (sentence[k].number.decimals == 0 && !size && !part) return static_cast<int>(sentence[k].number.value);
   }
   return std::nullopt;
 }
@@ -159,6 +162,17 @@ bool is_glog(const Sentence& sentence, char level) {
   return name.size() == 5 && name[0] == level && std::all_of(name.begin() + 1, name.end(), is_digit);
 }
 
+/// The number of tokens that may contain the level: "time=2025-12-05T20:51:16+08:00 level=DEBUG source=server.go:96"
+/// has more marks than words.
+std::size_t front_size(const Sentence& sentence, std::size_t trigger) {
+  std::size_t size = std::min(sentence.size(), level_tokens), words = 0;
+  for (std::size_t i = 0; i < trigger && words < level_words; ++i) {
+    if (sentence[i].kind == Token::Kind::word) ++words;
+    size = std::max(size, i + 1);
+  }
+  return size;
+}
+
 /// True if the trigger is part of a name: an option, a path, a function, a setting.
 bool is_name(const Sentence& sentence, PhraseAt trigger) {
   const std::string_view text = sentence.text();
@@ -180,13 +194,45 @@ bool is_name(const Sentence& sentence, PhraseAt trigger) {
   if (single && (after == '(' || after == '=' || after == '/') && !error) return true;
   if (single && (after == '=' || (after == '/' && before != ' '))) return true;
   if (single && sentence.is_mark(trigger.end, "=")) return true;
-  // "oom: 0", "OOM: false": a counter or a switch.
+  // "oom: 0", "OOM: false": a counter or a switch. "OOMKilled: true" is what happened.
   if (single && sentence.is_mark(trigger.end, ":") && trigger.end + 1 < sentence.size()) {
     const Token& value = sentence[trigger.end + 1];
-    const bool off = value.name == "false" || value.name == "true" || value.name == "null" || value.name == "none";
+    const bool set = value.name == "true" && !first.name.ends_with("killed");
+    const bool off = set || value.name == "false" || value.name == "null" || value.name == "none";
     if (off || (value.kind == Token::Kind::number && value.number.value == 0)) return true;
   }
   return false;
+}
+
+/// True for "queue: oom", "see also: OutOfMemoryError" and "states: FAILED, OUT_OF_MEMORY": the value of a key, which
+/// may be any name, or an item of a list. After a word of an end it is a reason: "state: OUT_OF_MEMORY", "rank 3:
+/// oom".
+bool is_value(const Sentence& sentence, PhraseAt trigger) {
+  if (trigger.end != trigger.begin + 1 || trigger.end < sentence.size() || trigger.begin < 2) return false;
+  const Token& own = sentence[trigger.begin];
+  if (own.text == "OOM" || own.text == "OOMKilled") return false;  // as people write results: "resnet50: OOM"
+  std::size_t at = trigger.begin;
+  while (at >= 3 && sentence.is_mark(at - 1, ",") && sentence[at - 2].kind == Token::Kind::word) at -= 2;
+  if (!sentence.is_mark(at - 1, ":")) return false;
+  if (at < trigger.begin) return true;
+  // "VkResult: ERROR_OUT_OF_DEVICE_MEMORY", "vk::Device::allocateMemory: ErrorOutOfDeviceMemory".
+  if ((own.text.find('_') != own.text.npos && is_upper(own.text[0])) || own.text.starts_with("Error")) return false;
+  const Token& key = sentence[at - 2];
+  if (key.kind != Token::Kind::word) return false;
+  static constexpr std::array<std::string_view, 20> ends{
+      "error", "errors", "reason",  "status", "state", "exception", "result", "exit",   "cause",  "message",
+      "msg",   "failed", "failure", "fatal",  "got",   "exitcode",  "killed", "raised", "caught", "verdict"};
+  const bool exception = own.name.ends_with("error") && key.name.ends_with("error") && key.name != "on_error";
+  const bool logged = key.end - key.begin == 1 || std::any_of(key.text.begin(), key.text.end(), is_digit);
+  return !exception && !logged && !key.name.ends_with("_reason") && !key.name.ends_with("_status") &&
+         std::find(ends.begin(), ends.end(), key.name) == ends.end();
+}
+
+/// True for "halve the batch on OutOfMemoryError": what is done then.
+bool is_occasion(const Sentence& sentence, PhraseAt trigger, std::size_t begin) {
+  if (trigger.end != trigger.begin + 1 || trigger.begin == begin) return false;
+  if (!one_of(sentence[trigger.begin - 1].name, {"on", "upon"})) return false;
+  return !failure_lexicon().find(Role::loud, sentence.all(), begin, trigger.begin);
 }
 
 /// The sentence that contains the trigger, as a token range.
@@ -206,7 +252,7 @@ struct Triggered {
 bool names_memory(std::span<const Token> trigger) {
   return std::any_of(trigger.begin(), trigger.end(), [](const Token& t) {
     const bool call = t.name.find("alloc") != t.name.npos && !t.name.starts_with("alloc");  // cudaMalloc
-    return call || t.name.find("mem") != t.name.npos || one_of(t.name, {"ram", "vram", "oom", "rss", "heap"});
+    return call || t.name.find("mem") != t.name.npos || one_of(t.name, {"ram", "vram", "oom", "rss", "heap", "shm"});
   });
 }
 
@@ -218,6 +264,17 @@ bool names_request(std::span<const Token> trigger) {
   });
 }
 
+/// True for "16 GiB out of the 23.34 GiB total CPU memory": a share. A program that "ran out of 16 GiB of memory" had
+/// no more.
+bool is_share(const Sentence& sentence, const PhraseAt& at) {
+  if (at.begin == 0 || at.end < at.begin + 3 || sentence[at.begin].name != "out") return false;
+  const Token& before = sentence[at.begin - 1];
+  const bool amount = before.kind == Token::Kind::number || (at.begin > 1 && parse_amount(sentence, at.begin - 2));
+  const auto phrase = sentence.all().subspan(at.begin, at.end - at.begin);
+  return amount && std::any_of(phrase.begin(), phrase.end(),
+                               [](const Token& token) { return token.kind == Token::Kind::number; });
+}
+
 /// The first trigger of the text. A vague one needs memory in the line, a weak one memory or a size in its sentence.
 std::optional<Triggered> find_trigger(const Sentence& sentence) {
   const Lexicon& words = failure_lexicon();
@@ -225,7 +282,7 @@ std::optional<Triggered> find_trigger(const Sentence& sentence) {
     if (sentence[i].kind != Token::Kind::word) continue;
     for (const Role role : {Role::trigger, Role::vague, Role::weak}) {
       const auto found = words.match(role, sentence.all(), i);
-      if (!found || is_name(sentence, *found)) continue;
+      if (!found || is_name(sentence, *found) || is_share(sentence, *found)) continue;
       const bool vague = role == Role::vague;
       if (vague && !words.find(Role::memory, sentence.all(), 0, sentence.size())) continue;
       if (vague || role == Role::trigger) return Triggered{*found, false};
@@ -257,7 +314,7 @@ bool introduces_error(const Sentence& sentence, std::size_t at) {
          (sentence[next].name.ends_with("exception") || sentence[next].name.ends_with("error"));
 }
 
-/// True if the program says behind the trigger that it goes on. "Will not retry" says the opposite. C++ prints what()
+/// True if the program says after the trigger that it goes on. "Will not retry" says the opposite. C++ prints what()
 /// of an exception that nothing caught.
 bool goes_on(const Sentence& sentence, std::size_t from) {
   constexpr std::size_t reach = 3;  // words: "will not be retried"
@@ -278,7 +335,7 @@ bool goes_on(const Sentence& sentence, std::size_t from) {
 /// True if something shows that a program printed the line (see the header).
 bool is_program_report(const Sentence& sentence, const Triggered& trigger, const Statement& statement) {
   const Lexicon& words = failure_lexicon();
-  const std::size_t front = std::min(sentence.size(), std::max(level_words, trigger.at.end));
+  const std::size_t front = std::min(sentence.size(), std::max(level_tokens, trigger.at.end));
   if (statement.status || statement.asked || (statement.free && !trigger.weak) || (statement.used && statement.limit) ||
       names_source(sentence.text()))
     return true;
@@ -304,6 +361,19 @@ bool is_month(const Sentence& sentence, std::size_t i) {
   return sentence[i].name == "may" && (is_number(i + 1) || (i > 0 && is_number(i - 1)));
 }
 
+/// True if the program only guesses that memory was the reason: "possibly because the system ran out of memory". Words
+/// after the trigger are about something else. "Could not allocate" is a refusal.
+bool is_guess(const Sentence& sentence, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::string_view next = i + 1 < sentence.size() ? sentence[i + 1].name : std::string_view();
+    const bool modal = one_of(sentence[i].name, {"could", "may", "might"}) && (next == "be" || next == "have");
+    if (modal || one_of(sentence[i].name,
+                        {"probably", "possibly", "perhaps", "maybe", "likely", "presumably", "reasons", "suspected"}))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Statement read_statement(std::string_view text) {
@@ -316,10 +386,13 @@ Statement read_statement(std::string_view text) {
   const auto [begin, end] = sentence_around(sentence, trigger->at);
   for (std::size_t i = begin; i < trigger->at.begin; ++i)
     if (words.match(Role::unreal, sentence.all(), i) && !is_month(sentence, i)) return statement;
+  if (is_value(sentence, trigger->at) || is_occasion(sentence, trigger->at, begin)) return statement;
   if (words.find(Role::other, sentence.all(), 0, sentence.size())) return statement;
   if (is_shared_on_chip(sentence)) return statement;
   if (trigger->at.end < sentence.size() && words.match(Role::idle, sentence.all(), trigger->at.end)) return statement;
-  if (end < sentence.size() && sentence.is_mark(end, "?")) return statement;
+  // A guess in parentheses asks nobody: "(compiled for a different GPU?)".
+  const bool in_parentheses = end + 1 < sentence.size() && sentence.is_mark(end + 1, ")");
+  if (end < sentence.size() && sentence.is_mark(end, "?") && !in_parentheses) return statement;
   const Token& first = sentence[trigger->at.begin];
   const bool one_word = trigger->at.end == trigger->at.begin + 1;
   statement.status = one_word && !trigger->weak && first.name.size() > 6 &&
@@ -330,6 +403,8 @@ Statement read_statement(std::string_view text) {
         sentence[i].name.starts_with("kill") || sentence[i].name.find("oomkill") != std::string_view::npos ||
         sentence[i].name.find("oom_kill") != std::string_view::npos || one_of(sentence[i].name, {"evicted", "sigkill"});
   set_sizes(statement, sentence);
+  statement.guessed = !statement.asked && !statement.status && !(statement.used && statement.limit) &&
+                      is_guess(sentence, begin, trigger->at.end);
   if (statement.asked && statement.asked->count <= 0) return Statement();  // no lack of memory refuses nothing
   statement.kind = find_memory_kind(sentence, statement.killed);
   statement.device = statement.kind == OomKind::host ? std::nullopt : device_in(sentence);
@@ -339,10 +414,10 @@ Statement read_statement(std::string_view text) {
       statement.total->count <= statement.used->count)
     statement.limit = std::exchange(statement.total, std::nullopt);
   statement.handled = goes_on(sentence, trigger->at.end);
-  const bool calm = words.find(Role::calm, sentence.all(), 0, std::min(sentence.size(), level_words)).has_value() &&
+  const std::span<const Token> front = sentence.front(front_size(sentence, trigger->at.begin));
+  const bool calm = (is_glog(sentence, 'i') || words.find(Role::calm, sentence.all(), 0, front.size()).has_value()) &&
                     !words.find(Role::loud, sentence.all(), begin, end);
-  // A warning about something large is no failure.
-  const std::span<const Token> front = sentence.front(level_words);
+  // A warning about something large is not a failure.
   const bool warns = is_glog(sentence, 'w') || std::any_of(front.begin(), front.end(), [](const Token& t) {
                        return t.name == "w" || t.name.starts_with("warn");
                      });
@@ -456,19 +531,154 @@ TextKind classify_line(const Line& line) {
 
 }  // namespace
 
-/// Counts code, prose and log lines around the current one. One log line or a tag decides against text.
-bool is_quoted_in_text(const Cursor& cursor) {
+namespace {
+
+/// True for {"code": "E103", "text": "…"}, the form of such an entry. A log's record has a time or a level.
+bool has_form_of_entry(std::string_view body) {
+  const std::string_view text = trimmed(body);
+  if (!text.starts_with('{') || !(text.ends_with('}') || text.ends_with("},"))) return false;
+  const auto has = [&](std::span<const std::string_view> keys) {
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](std::string_view key) { return text.find("\"" + std::string(key) + "\":") != text.npos; });
+  };
+  static constexpr std::array<std::string_view, 4> numbers{"code", "id", "errno", "pattern"};
+  static constexpr std::array<std::string_view, 5> texts{"text", "title", "description", "message", "regex"};
+  static constexpr std::array<std::string_view, 12> logged{"time",  "ts",       "timestamp", "@timestamp",
+                                                           "level", "severity", "host",      "hostname",
+                                                           "pid",   "rank",     "step",      "exit_code"};
+  return has(numbers) && has(texts) && !has(logged);
+}
+
+}  // namespace
+
+bool is_raised_in_code(std::string_view body) {
+  std::string_view text = trimmed(body);
+  const std::size_t number = std::min(text.find_first_not_of("-> "), text.size());
+  std::size_t end = number;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  if (end > number) text = trimmed(text.substr(end));
+  static constexpr std::array<std::string_view, 4> openings{"raise ", "throw ", "return ", "except "};
+  return std::any_of(openings.begin(), openings.end(), [&](auto opening) { return text.starts_with(opening); });
+}
+
+bool is_catalogue_entry(const Cursor& cursor) {
+  if (!has_form_of_entry(cursor.line().body())) return false;
+  bool beside = false;
+  const auto look = [&](const Line& line) {
+    beside |= has_form_of_entry(line.body());
+    return false;
+  };
+  cursor.backward(1, look);
+  cursor.forward(1, look);
+  return beside;
+}
+
+namespace {
+
+/// The bytes of a line in lower case, between blanks, without marks of HTML in front.
+std::string prose_of(std::string_view line) {
+  std::string_view text = trimmed(line);
+  while (text.starts_with('<')) text = trimmed(text.substr(std::min(text.find('>'), text.size() - 1) + 1));
+  std::string out = " ";
+  for (const char c : text) out += lower(c);
+  return out + " ";
+}
+
+bool contains_one(std::string_view text, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](auto word) { return text.find(word) != text.npos; });
+}
+
+/// True for a mark of Markdown, reStructuredText or HTML.
+bool is_document_mark(std::string_view line) {
+  static constexpr std::array<std::string_view, 8> marks{"# ", "## ", "### ", "```", "<p>", "<h", "<html", "<pre>"};
+  const std::string_view text = trimmed(line);
+  return text.ends_with("::") || std::any_of(marks.begin(), marks.end(), [&](auto m) { return text.starts_with(m); });
+}
+
+/// True for a heading of reStructuredText: a line of marks, as long as it, is below, and then prose.
+bool is_heading(const Cursor& cursor) {
+  constexpr std::size_t shortest = 8;
+  const std::string_view text = cursor.line().text;
+  bool marked = false, prose = false;
+  cursor.forward(3, [&](const Line& line) {
+    if (marked) {
+      prose |= classify_line(line) == TextKind::prose;
+      return !prose;
+    }
+    marked = line.text.size() == text.size() &&
+             std::string_view("-=~").find(line.text.front()) != std::string_view::npos &&
+             line.text.find_first_not_of(line.text.front()) == line.text.npos;
+    return marked;
+  });
+  return prose && text.size() >= shortest && is_upper(text.front()) && text.find(':') == text.npos;
+}
+
+}  // namespace
+
+bool is_manual_example(const Cursor& cursor) {
+  if (is_heading(cursor)) return true;
+  constexpr int reach = 10, near = 3;  // lines with text
+  static constexpr std::array<std::string_view, 14> introductions{
+      " if you see ",  " you may see ", " you might see ", " you will see ", " if your ",
+      " you may get ", " if you get ",  "fails with",      " error like ",   " errors like ",
+      " line like ",   " looks like ",  " shows: ",        " what does "};
+  static constexpr std::array<std::string_view, 14> instructions{
+      "reduce ",    "lower ", "raise ",    "try ",    "decrease ", "increase ", "solutions include",
+      "then your ", "your ",  "you need ", "you can", "you may ",  "request ",  "then reduce "};
+  static constexpr std::array<std::string_view, 15> writers{
+      " i ",        " my ", " we ",   " our ",   " i'm ",     " i've ",           " me ",
+      " us ",       " hi ", " hello", " thanks", "reproduce", "expected behavio", "describe the bug",
+      "environment"};
+  bool marked = false, introduced = false, instructed = false, told = false;
+  int seen = 0;
+  const auto is_text = [&](const Line& line) {
+    marked |= is_document_mark(line.text);
+    const std::string text = prose_of(line.text);
+    const bool heading = trimmed(line.text).starts_with('#');  // "# My job is killed"
+    told |= classify_line(line) == TextKind::log || (!heading && contains_one(text, writers));
+    return text;
+  };
+  cursor.backward(reach, [&](const Line& line) {
+    if (trimmed(line.text).empty()) return true;
+    const bool is_near = seen++ < near;
+    introduced |= contains_one(is_text(line), introductions) && is_near;
+    return !told;
+  });
+  if (!introduced || told) return false;
+  seen = 0;
+  cursor.forward(reach, [&](const Line& line) {
+    if (trimmed(line.text).empty()) return true;
+    const std::string text = is_text(line);
+    const bool is_near = seen++ < near;
+    instructed |= is_near && std::any_of(instructions.begin(), instructions.end(), [&](std::string_view word) {
+                    return std::string_view(text).substr(1).starts_with(word);
+                  });
+    return !told;
+  });
+  return marked && instructed && !told;
+}
+
+// Counts code, prose and log lines around the current one. One log line or a tag decides against text.
+bool is_quoted_in_text(const Cursor& cursor, bool exact) {
   constexpr int radius = 8, min_lines = 4;
   std::array<int, 4> lines{};
+  const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
   const auto count = [&](const Line& line) {
     if (!trimmed(line.body()).empty()) ++lines[static_cast<std::size_t>(classify_line(line))];
     return true;
   };
+  bool introduced = false;
+  cursor.backward(2, [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    introduced = text.ends_with(':') || text.starts_with("```");
+    return text.empty();
+  });
   cursor.backward(radius, count);
+  const int above = of(TextKind::prose);
   cursor.forward(radius, count);
-  const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
-  return !is_logged(cursor.line()) && of(TextKind::log) == 0 &&
-         (of(TextKind::program) >= min_lines || of(TextKind::prose) >= min_lines);
+  const bool encloses = !exact || introduced || of(TextKind::prose) > above;
+  const int prose = encloses ? of(TextKind::prose) : 0;
+  return !is_logged(cursor.line()) && of(TextKind::log) == 0 && std::max(of(TextKind::program), prose) >= min_lines;
 }
 
 }  // namespace oomdoctor

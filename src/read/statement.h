@@ -25,6 +25,7 @@ struct Statement {
   bool killed = false;          ///< a process was killed
   bool status = false;          ///< the trigger is a status or an exception class
   bool of_machine = false;      ///< the size in use is that of the whole machine, not of a process
+  bool guessed = false;         ///< memory is only a possible reason: "probably killed for memory"
   bool bare = false;            ///< only the name of an exception or a status
   std::optional<OomKind> kind;  ///< absent if the words do not decide it
   std::optional<int> device;
@@ -38,8 +39,20 @@ Statement read_statement(std::string_view text);
 /// Reads the statement that begins on the current line, with up to three lines that continue it.
 Statement read_statement(const Cursor& cursor);
 
+/// True if the line is code that raises or catches the failure: "raise OutOfMemoryError(…", and "446 except …:" of a
+/// notebook's traceback.
+bool is_raised_in_code(std::string_view body);
+
+/// True if the line is an entry of a catalogue of messages, in JSON: the line above or below has the same form.
+bool is_catalogue_entry(const Cursor& cursor);
+
+/// True if the line is an example in a manual: a sentence about the reader introduces it, and one gives advice.
+/// Reports of a failure speak of their writer.
+bool is_manual_example(const Cursor& cursor);
+
 /// True if the line is part of program code or of a manual that quotes a message: its neighbours are not lines of a
-/// log.
-bool is_quoted_in_text(const Cursor& cursor);
+/// log. A message in a program's exact form below prose may be the end of a program that printed sentences. So prose
+/// has to enclose or introduce it.
+bool is_quoted_in_text(const Cursor& cursor, bool exact);
 
 }  // namespace oomdoctor

@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
+#include "read/label.h"
 #include "read/line_format.h"
 #include "read/prometheus_labels.h"
 #include "read/row_subjects.h"
@@ -41,7 +42,7 @@ bool is_name_of_time(std::string_view name) {
 }
 
 /// The name of a column that Grafana names by its series, {__name__=""container_memory_usage_bytes"", pod=""api-0""}:
-/// the pod's, with its unit. "" if the series is no host RAM in use.
+/// the pod's, with its unit. "" if the series is not host RAM in use.
 std::string name_of_series(std::string_view cell) {
   const std::size_t open = cell.find('{');
   if (open == cell.npos || !cell.ends_with('}')) return {};
@@ -58,7 +59,7 @@ std::string name_of_series(std::string_view cell) {
   return name.append(name.empty() ? "container - host RAM (B)" : " - host RAM (B)");
 }
 
-/// The names in a line that separates them so; empty if it is no header. The column of the row's number has no name.
+/// The names in a line that separates them so; empty if it is not a header. The column of the row's number has no name.
 std::vector<std::string> read_names(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
   line = trimmed(line);
@@ -143,12 +144,12 @@ class MomentTest {
   bool named_ = false, counted_ = false;
   bool of_cards_ = false;  ///< the order of the rows distinguishes them
   std::size_t rows_ = 0, falls_ = 0, restarts_ = 0, repeated_ = 0;
-  std::size_t back_ = 0, forth_ = 0;  ///< moments before and behind the one of the row before
+  std::size_t back_ = 0, forth_ = 0;  ///< moments before and after the one of the row before
   std::optional<double> first_, last_, last_moment_;
 };
 
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
-/// beside the caches says nothing.
+/// next to the caches says nothing.
 void name_meminfo(std::span<const std::string> lines, Layout& layout) {
   const auto at = [&](std::string_view name) { return std::find(layout.columns.begin(), layout.columns.end(), name); };
   const auto available = at("MemAvailable");
@@ -183,10 +184,41 @@ bool has_node_memory_only(const std::vector<std::string>& names) {
          });
 }
 
+/// Finds whether the dates of the first rows begin with the day.
+bool find_day_first(std::span<const std::string> lines, const Layout& layout) {
+  const auto columns = read_columns(layout.columns, {});
+  const auto time = std::find_if(columns.begin(), columns.end(),
+                                 [](const TableColumn& column) { return column.role == ColumnRole::time; }) -
+                    columns.begin();
+  if (time == std::ssize(columns)) return false;
+  std::vector<std::string_view> cells, times;
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() == columns.size()) times.push_back(trimmed_cell(cells[static_cast<std::size_t>(time)]));
+  }
+  return begin_with_day(times);
+}
+
+/// Names the fields of psutil.virtual_memory(), which are in bytes. A disk has nothing available next to what is free
+/// of it.
+bool name_virtual_memory(std::vector<std::string>& names) {
+  for (const std::string_view field : {"total", "available", "percent", "used", "free"})
+    if (std::count(names.begin(), names.end(), field) != 1) return false;
+  for (std::string& name : names) {
+    if (name == "total" || name == "available" || name == "used")
+      name = "host RAM " + name + " (B)";
+    else if (one_of(name, {"percent", "free", "active", "inactive", "buffers", "cached", "shared", "slab", "wired"}))
+      name = "unused";
+  }
+  return true;
+}
+
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
+  name_virtual_memory(layout.columns);
+  layout.day_first = find_day_first(lines, layout);
   if (names_node_memory(layout.columns)) *std::find(layout.columns.begin(), layout.columns.end(), "rss") = "rss (B)";
   if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
     layout = {};
@@ -288,7 +320,7 @@ bool has_word(std::string_view lowered, std::string_view word) {
   return false;
 }
 
-/// True for words of what a dashboard also draws in bytes: it is no memory, or no memory in use.
+/// True for words of what a dashboard also draws in bytes: it is not memory, or no memory in use.
 bool names_no_memory(std::string_view lowered) {
   static constexpr auto words = std::to_array<std::string_view>(
       {"disk", "network", "read", "write", "receive", "transmit", "swap", "volume", "file", "limit", "request", "total",
@@ -314,7 +346,7 @@ std::string name_of_memory(std::string_view name) {
   return shown + (host ? " - host RAM" : " - memory");  // what is before a dash is the name of a run
 }
 
-/// Gives the columns of sizes such names, if nothing but a time is beside them. False if there is none.
+/// Gives the columns of sizes such names, if nothing but a time is next to them. False if there is none.
 bool name_sizes(std::span<const std::string> rows, Layout& layout) {
   constexpr std::size_t most_rows = 8;
   const auto columns = read_columns(layout.columns, {});
@@ -371,7 +403,7 @@ bool is_key_of_log(std::string_view key) {
                       "error", "exception", "stdout", "stderr", "_wandb", "_runtime"});
 }
 
-/// Finds lines that are JSON objects with the same keys, one of them memory beside a time. A step belongs to the line
+/// Finds lines that are JSON objects with the same keys, one of them memory next to a time. A step belongs to the line
 /// of a trainer, which other formats read.
 bool find_records(const FirstLines& first, Layout& layout) {
   const std::span<const std::string> lines = first.lines();
@@ -508,16 +540,102 @@ bool find_unknown_unit(const FirstLines& first, Layout& layout) {
   return true;
 }
 
+namespace {
+
+/// True for a name of memory that a program measured, with its unit: "peak_memory_mb", "RSSMemoryMB", "glm_vram_gb".
+bool names_measured_memory(const std::string& name) {
+  const std::string lowered = lower(name);
+  IdentifierWords words(name, lowered);
+  bool measured = false;
+  while (const auto word = words.next()) {
+    measured |= one_of(*word, {"peak", "used", "usage", "rss", "uss", "pss", "vram", "gpu", "cuda", "torch", "pytorch",
+                               "alloc", "allocated", "reserved"});
+    if (one_of(*word, {"price", "model", "weights", "size", "total", "limit", "free", "available"})) return false;
+  }
+  const TableColumn column = read_columns(std::vector{name}, {}).front();
+  return measured && column.role == ColumnRole::amount && column.unit > 0 && !column.share;
+}
+
+/// The numbers of a column; empty if a cell of it is none.
+std::vector<double> read_numbers(const std::vector<std::string>& cells) {
+  std::vector<double> numbers;
+  for (const std::string& cell : cells) {
+    if (is_absent(cell)) continue;
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (!number || at != cell.size()) return {};
+    numbers.push_back(number->value);
+  }
+  return numbers;
+}
+
+/// What the row is of by the columns before its memory: "attention Flash, seq_len 2048".
+std::string name_of_row(const std::vector<std::vector<std::string>>& columns, const std::vector<std::string>& names,
+                        std::size_t row, std::size_t memory) {
+  constexpr std::size_t most = 3;  // names
+  std::string out;
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < memory && named < most; ++i) {
+    const std::vector<std::string>& cells = columns[i];
+    const bool varies = std::any_of(cells.begin(), cells.end(), [&](const auto& cell) { return cell != cells[0]; });
+    const bool short_cells = std::all_of(cells.begin(), cells.end(), [](const std::string& cell) {
+      constexpr std::size_t longest = 40;  // bytes
+      return !cell.empty() && cell.size() <= longest && (!is_digit(cell[0]) || only_digits(cell));
+    });
+    if (!varies || !short_cells || names[i].empty()) continue;
+    out += (named == 0 ? "" : ", ") + names[i] + " " + cells[row];
+    ++named;
+  }
+  return out;
+}
+
+/// Finds a header with memory, but nothing that shows an order of its rows: the results of experiments. The report says
+/// why it reads them not as memory over time, and the largest.
+bool find_results(const FirstLines& first, Layout& layout) {
+  constexpr std::size_t least_rows = 2, all_rows = 60;
+  const std::span<const std::string> lines = first.lines();
+  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
+  if (header == nullptr || header->layout.separator == ' ' || has_position(header->columns)) return false;
+  const std::vector<std::string>& names = header->layout.columns;
+  const auto sold = [](const std::string& name) {
+    const std::string lowered = lower(name);
+    return lowered.find("price") != lowered.npos || lowered.find("msrp") != lowered.npos;
+  };
+  if (std::any_of(names.begin(), names.end(), sold)) return false;
+  const auto column = std::find_if(names.begin(), names.end(), names_measured_memory);
+  if (column == names.end()) return false;
+  const auto memory = static_cast<std::size_t>(column - names.begin());
+  std::vector<std::vector<std::string>> columns(names.size());
+  std::vector<std::string_view> cells;
+  for (const std::string& line : lines.subspan(1)) {
+    split_table_line(line, header->layout.separator, cells);
+    if (cells.size() != names.size() || is_absent(trimmed_cell(cells[memory]))) continue;
+    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].emplace_back(trimmed_cell(cells[i]));
+  }
+  const std::vector<double> values = read_numbers(columns[memory]);
+  if (values.size() < least_rows || values.size() != columns[memory].size()) return false;
+  const auto largest = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+  const std::string row = name_of_row(columns, names, largest, memory);
+  layout = {};
+  layout.note = "the rows of the table have no time or step: they do not show memory over time. The largest " +
+                names[memory] + (values.size() < all_rows ? "" : " of its first rows") + " is " +
+                columns[memory][largest] + (row.empty() ? "" : ", of " + row);
+  return true;
+}
+
+}  // namespace
+
 bool sniff_table(const FirstLines& first, Layout& layout) {
   if (read_transposed_header(first.lines(), layout)) return true;
   const auto is_memory = [](std::string_view, const TableHeader& header, Layout&) {
     // Blanks also separate the words of a sentence. A screen of a tool has no times, and a reader of its own.
     const bool by_sign = header.layout.separator == ',' || header.layout.separator == ';';
     if (by_sign && has_node_memory_only(header.layout.columns)) return true;
+    if (std::vector<std::string> names = header.layout.columns; by_sign && name_virtual_memory(names)) return true;
     return is_memory_table(header.columns) && (by_sign || has_position(header.columns));
   };
   return find_table_header(first, layout, is_memory) || find_records(first, layout) ||
-         find_sized_cells(first, layout) || find_unknown_unit(first, layout);
+         find_sized_cells(first, layout) || find_unknown_unit(first, layout) || find_results(first, layout);
 }
 
 }  // namespace oomdoctor

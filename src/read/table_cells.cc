@@ -58,6 +58,21 @@ std::optional<double> read_spreadsheet_time(std::string_view cell) {
   return stamp->seconds + (evening && !twelve ? half_day : 0) - (morning && twelve ? half_day : 0);
 }
 
+/// "21:0:43.720" with two digits in each part, as monitors of Windows may leave out zeros; "" for other text.
+std::string padded_clock(std::string_view cell) {
+  constexpr std::size_t longest = 16;  // bytes
+  std::string out;
+  std::size_t parts = 0, at = 0;
+  for (; cell.size() <= longest && parts < 3; ++parts) {
+    const std::size_t begin = at;
+    while (at < cell.size() && at - begin < 2 && is_digit(cell[at])) ++at;
+    if (at == begin || (parts < 2 && (at == cell.size() || cell[at] != ':'))) return {};
+    out.append(at - begin == 1 ? "0" : "").append(cell.substr(begin, at - begin)).append(parts < 2 ? ":" : "");
+    if (parts < 2) ++at;
+  }
+  return parts == 3 ? out.append(cell.substr(at)) : std::string();
+}
+
 /// The end of the quoted text that begins the cell at `at`; `at` if the cell is not quoted. A doubled quote is a part
 /// of the text.
 std::size_t skip_quoted(std::string_view line, std::size_t at) {
@@ -71,7 +86,7 @@ std::size_t skip_quoted(std::string_view line, std::size_t at) {
 }  // namespace
 
 std::optional<char> find_separator(std::string_view line) {
-  // A tab behind each semicolon or comma is only a blank.
+  // A tab after each semicolon or comma is only a blank.
   const auto pads = [line](char separator) {
     for (std::size_t at = line.find('\t'); at != line.npos; at = line.find('\t', at + 1))
       if (at == 0 || line[at - 1] != separator) return false;
@@ -202,16 +217,87 @@ std::optional<double> read_cell_time(std::string_view cell) {
       if (n->value / unit > first_dated_time && n->value / unit < 1e11) return n->value / unit;
     return std::nullopt;
   }
-  // "02-11 12:00:00" has no year, and only its clock is certain.
+  // "Feb-11 12:00:00" and "02-11 12:00:00" have no year, and only their clock is certain.
+  constexpr std::size_t named = 7;
+  if (cell.size() > named && cell[3] == '-' && cell[6] == ' ' && is_upper(cell[0]) && is_lower(cell[1]) &&
+      is_lower(cell[2]) && is_digit(cell[5]))
+    if (const auto clock = read_whole_stamp(cell.substr(named))) return clock;
   constexpr std::size_t date = 6;
   if (cell.size() > date && cell[5] == ' ' && (cell[2] == '-' || cell[2] == '/'))
     if (const auto clock = read_whole_stamp(cell.substr(date))) return clock;
+  if (const std::string clock = padded_clock(cell); !clock.empty()) return read_whole_stamp(clock);
   if (const auto saved = read_spreadsheet_time(cell)) return saved;
   return read_calendar_time(cell);
 }
 
+namespace {
+
+/// The numbers in front of the year: "04-11-2026", "4/11/2026".
+struct DateBeforeYear {
+  int first = 0, second = 0;
+  std::size_t length = 0;  ///< up to the year
+};
+std::optional<DateBeforeYear> read_before_year(std::string_view cell) {
+  DateBeforeYear out;
+  std::size_t at = 0;
+  for (int* number : {&out.first, &out.second}) {
+    const std::size_t begin = at;
+    for (; at < cell.size() && at - begin < 2 && is_digit(cell[at]); ++at) *number = *number * 10 + (cell[at] - '0');
+    if (at == begin || at >= cell.size() || (cell[at] != '-' && cell[at] != '/')) return std::nullopt;
+    ++at;
+  }
+  out.length = at;
+  const std::string_view year = cell.substr(at, 4);
+  if (year.size() < 4 || !only_digits(year) || (cell.size() > at + 4 && is_digit(cell[at + 4]))) return std::nullopt;
+  return out;
+}
+
+}  // namespace
+
+std::string with_month_first(std::string_view cell) {
+  const auto date = read_before_year(cell);
+  if (!date) return std::string(cell);
+  const std::size_t mark = cell.find_first_of("-/");
+  std::string out(cell.substr(mark + 1, date->length - mark - 2));
+  return out.append(cell.substr(mark, 1)).append(cell.substr(0, mark)).append(cell.substr(date->length - 1));
+}
+
+bool begin_with_day(std::span<const std::string_view> cells) {
+  constexpr double day = 86400, month = 27 * day;
+  const auto read = [](const std::string& text) {
+    const auto time = read_cell_time(text);
+    return time && *time >= first_dated_time ? time : read_cell_day(text);
+  };
+  std::optional<double> last, last_by_day;
+  double longest = 0, longest_by_day = 0;
+  for (const std::string_view cell : cells) {
+    const auto date = read_before_year(cell);
+    if (!date) continue;
+    if (date->first > 12 || date->second > 12) return date->first > 12;
+    const auto time = read(std::string(cell)), by_day = read(with_month_first(cell));
+    if (!time || !by_day) continue;
+    if (last) longest = std::max(longest, std::abs(*time - *last));
+    if (last_by_day) longest_by_day = std::max(longest_by_day, std::abs(*by_day - *last_by_day));
+    last = time, last_by_day = by_day;
+  }
+  return longest >= month && longest_by_day <= 2 * day;
+}
+
 std::optional<double> read_cell_day(std::string_view cell) {
-  if (cell.size() != 10) return std::nullopt;
+  constexpr std::size_t date = 10;
+  // "5.2.2021": without zeros, as Windows prints it.
+  std::string padded;
+  if (cell.size() < date && cell.size() > 7 && std::count(cell.begin(), cell.end(), '.') == 2) {
+    std::size_t digits = 0;
+    for (const char c : cell) {
+      if (c != '.' && !is_digit(c)) return std::nullopt;
+      if (c == '.' && digits == 1) padded.insert(padded.size() - 1, 1, '0');
+      digits = c == '.' ? 0 : digits + 1;
+      padded += c;
+    }
+    cell = padded;
+  }
+  if (cell.size() != date) return std::nullopt;
   const auto stamp = read_time(std::string(cell) + " 00:00:00");
   return stamp && stamp->has_date ? std::optional(stamp->seconds) : std::nullopt;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +42,13 @@ bool is_absent(std::string_view cell);
 /// The time of a whole cell: a date with a clock in any order of day, month and year, a clock alone, or seconds,
 /// milliseconds, … since 1970. In seconds since 1970, or since midnight without a date.
 std::optional<double> read_cell_time(std::string_view cell);
+
+/// True if the dates in these cells of a column begin with the day: the rows follow each other, or no month has that
+/// number.
+bool begin_with_day(std::span<const std::string_view> cells);
+
+/// "31-12-2025 10:00:00" with the month before the day; other text as it is.
+std::string with_month_first(std::string_view cell);
 
 /// Parses "2025-02-01" in a separate column, with the clock in the next column. Seconds from 1970 to midnight of that
 /// day.

@@ -94,8 +94,11 @@ ColumnName::ColumnName(std::string_view printed) {
   name_working_set();
   for (const std::string_view word : {"percent", "percentage", "pct", "perc"})
     if (std::erase(words, word) > 0) percent = true;
-  if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is no capacity
+  if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is not a capacity
   if (has({"capacity"})) std::erase(words, "provisioned");
+  // Windows' name of the machine's RAM.
+  if (has({"used", "usage", "available"}) && has({"memory", "mem"}) && !names_device())
+    std::replace(words.begin(), words.end(), std::string_view("physical"), std::string_view("ram"));
   // Weights & Biases print the bytes under a longer name.
   if (!unit && lowered.starts_with("system") && lowered.ends_with("memoryallocated")) percent = true;
 }
@@ -231,7 +234,7 @@ bool is_memory_word(std::string_view word) {
 
 bool names_memory(const ColumnName& name) { return std::any_of(name.words.begin(), name.words.end(), is_memory_word); }
 
-/// Words of other quantities, and of counts, beside which "memory" is no amount.
+/// Words of other quantities, and of counts, next to which "memory" is not an amount.
 bool names_other_quantity(std::string_view word) {
   return one_of(word, {"temp",  "temperature", "clock",  "clocks", "freq",   "frequency", "power",   "voltage",
                        "error", "errors",      "ecc",    "price",  "cost",   "count",     "number",  "num",
@@ -298,7 +301,9 @@ std::string label_in(const std::string& printed) {
 void read_share_name(const ColumnName& name, const std::string& printed, TableColumn& column) {
   const bool memory = std::any_of(name.words.begin(), name.words.end(), is_memory_word);
   const auto label = memory ? label_of(name) : std::nullopt;
-  if (!label || label->metric == Metric::free || label->metric == Metric::host_available) return;
+  if (!label || label->metric == Metric::free || label->metric == Metric::host_available ||
+      label->metric == Metric::host_free)
+    return;
   column.role = ColumnRole::amount;
   column.share = true;
   column.unit = 1;
@@ -436,7 +441,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   for (std::size_t i = 0; i < names.size(); ++i) {
     TableColumn& column = columns[i];
     if (query && column.role == ColumnRole::group) column.role = ColumnRole::other;
-    // A step beside an index makes it the number of the row.
+    // A step next to an index makes it the number of the row.
     if (column.role == ColumnRole::index && steps && names[i] == "index") column.role = ColumnRole::other;
     if (column.role != ColumnRole::other) continue;
     const ColumnName& name = parts[i];
@@ -463,14 +468,14 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
   const bool available = std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
     return columns[i].reading.metric != Metric::used && parts[i].has({"available"});
   });
-  // "gpu_mem_used" beside "mem_used": the name without a device is the machine's.
+  // "gpu_mem_used" next to "mem_used": the name without a device is the machine's.
   const bool two_used = named_used && std::any_of(unnamed.begin(), unnamed.end(), [&](std::size_t i) {
                           return columns[i].role == ColumnRole::amount && columns[i].of_driver() &&
                                  columns[i].reading.metric == Metric::used;
                         });
   const bool host = named_device || ((cpu || processes || resident) && !device) ||
                     (cpu && !unnamed.empty() && follows_cpu(parts, unnamed.front()));
-  // "api_memory_mb" beside "system_memory_used_gb": the one is of a part of what runs on the machine.
+  // "api_memory_mb" next to "system_memory_used_gb": the one is of a part of what runs on the machine.
   const auto of_part = [&](std::size_t i) {
     const std::string_view first = parts[i].words.empty() ? std::string_view{} : parts[i].words.front();
     return !first.empty() && !belongs_to_label(first) &&
@@ -489,7 +494,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
       continue;
     }
     if (!host || (smi && !cpu && !two_used)) continue;
-    // The kernel's cache is of files, and its active pages are no allocator's. What is free beside the cache says
+    // The kernel's cache is of files, and its active pages are not an allocator's. What is free next to the cache says
     // little where the table also has what is available.
     const bool of_kernel = (metric == Metric::reserved && parts[i].has({"cached"})) || metric == Metric::active;
     if (of_kernel || (metric == Metric::free && available && !parts[i].has({"available"}))) {
@@ -499,7 +504,8 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     if (machine && of_part(i) && metric == Metric::host_used) metric = Metric::host_rss;
     if (metric == Metric::memory || metric == Metric::used)
       metric = by_name || (machine && of_part(i)) ? Metric::host_rss : Metric::host_used;
-    if (metric == Metric::free) metric = Metric::host_available;
+    // What is free without the caches shrinks on any machine that reads files.
+    if (metric == Metric::free) metric = parts[i].has({"available"}) ? Metric::host_available : Metric::host_free;
     columns[i].host = true;
     if (smi) columns[i].reading.label = names[i];
   }
@@ -508,7 +514,7 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     for (std::size_t i = 0; i < names.size(); ++i)
       if (columns[i].role == ColumnRole::name && lower(names[i]) == "name") columns[i].role = ColumnRole::group;
   name_runs(names, columns);
-  // Beside amounts in bytes, a share says nothing new.
+  // Next to amounts in bytes, a share says nothing new.
   const bool bytes = std::any_of(columns.begin(), columns.end(),
                                  [](const auto& c) { return c.role == ColumnRole::amount && !c.share; });
   const bool named_share = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {

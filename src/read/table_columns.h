@@ -48,7 +48,7 @@ struct TableColumn {
   Reading reading;            ///< of an amount: all but value and quantum
   double unit = 0;            ///< bytes of one; 0 if the name has no unit
   bool share = false;         ///< per cent of all memory
-  bool partner = false;       ///< free memory beside used memory: it shows the capacity
+  bool partner = false;       ///< free memory next to used memory: it shows the capacity
   std::optional<int> device;  ///< the GPU that the name contains
   bool host = false;          ///< of the machine or a container, not of a GPU
   bool of_device = false;     ///< a word of the table says that it is a GPU's, or an allocator's

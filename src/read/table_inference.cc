@@ -73,7 +73,7 @@ std::vector<ColumnSummary> summarise_columns(const std::vector<std::vector<std::
       column.uuids = column.uuids && cell.starts_with("GPU-");
       column.buses = column.buses && cell.starts_with("0000") && cell.find(':') != cell.npos && cell.ends_with(".0");
       column.names = column.names && is_gpu_name(cell);
-      // No temperature, which is the only bare number beside sizes, is so high.
+      // No temperature, which is the only bare number next to sizes, is so high.
       constexpr double least_pid = 200;
       column.pids = column.pids && bare && number->value > least_pid;
       column.programs = column.programs && is_program(cell);
@@ -120,7 +120,7 @@ constexpr double nearly_empty = 0.1;  ///< max share of memory in use on a GPU w
 constexpr double rounding = 2;        ///< MiB; of the sum of two amounts
 constexpr double max_mismatch = 0.1;  ///< of a move; used and free may be read at two moments
 
-/// True if a column beside the total may be the free memory: an export that begins before the job begins with all of
+/// True if a column next to the total may be the free memory: an export that begins before the job begins with all of
 /// it.
 bool may_be_free(const ColumnSummary& column, double total) {
   return column.first == column.own_max && column.own_min < column.first && column.first >= (1 - nearly_empty) * total;
@@ -172,7 +172,7 @@ bool assign_roles(const std::vector<ColumnSummary>& columns, const std::vector<s
     return out.used = rest[0], true;
   }
   if (!adds_up(columns, rest, largest_column)) return false;
-  // The one next to the total, but behind it queries name either first.
+  // The one next to the total, but after it queries name either first.
   out.free = largest_column < rest[0] ? rest[0] : rest[1];
   if (largest_column < rest[0]) {
     const double total = columns[largest_column].max_value;
@@ -236,7 +236,7 @@ std::optional<InferredColumns> find_gpu_sizes(const std::vector<std::vector<std:
           constant = constant && std::abs(value(row, a) + value(row, b) - sum) <= rounding;
         const std::size_t less = value(0, a) <= value(0, b) ? a : b;
         const bool moves = columns[a].max_value - columns[a].min_value > min_move * sum;
-        // A column that moves alone is no amount: a share of 0 to 100 moves by as little as rounding.
+        // A column that moves alone is not an amount: a share of 0 to 100 moves by as little as rounding.
         if (columns[a].is_constant() != columns[b].is_constant()) continue;
         if (constant && moves == moving && value(0, less) <= nearly_empty * sum)
           found.emplace_back(less, less == a ? b : a);
@@ -302,7 +302,7 @@ FirstRows read_first_rows(std::span<const std::string> lines) {
   std::size_t dates = 0, others = 0;
   std::vector<std::string_view> cells;
   StatusLine status;
-  // Rows with units may have a status line before each, which is no header: it has another number of cells.
+  // Rows with units may have a status line before each, which is not a header: it has another number of cells.
   const auto is_sized = [&](std::string_view line) {
     split_table_line(line, ',', cells);
     return std::any_of(cells.begin(), cells.end(), [](auto cell) { return trimmed_cell(cell).ends_with(" MiB"); });
@@ -354,7 +354,7 @@ std::optional<InferredColumns> infer_columns(std::span<const std::string> first_
   out.count = columns.size();
   out.separator = separator;
   std::vector<std::size_t> amounts, plain;
-  bool utilization = false;  // "41 %" beside amounts, as nvidia-smi prints both
+  bool utilization = false;  // "41 %" next to amounts, as nvidia-smi prints both
   for (std::size_t c = 0; c < columns.size(); ++c) {
     utilization |= columns[c].percents;
     if (columns[c].times && !out.time)

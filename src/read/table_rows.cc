@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t max_subjects = 64;
 /// Seconds. Rows of one query follow each other within milliseconds; rows of two queries almost never do.
 constexpr double max_query_seconds = 0.05;
-/// In place of the index, for subjects without one.
+/// Instead of the index, for subjects without one.
 constexpr int no_index = -1;
 
 /// A subject whose name and total a row has already emitted.
@@ -175,7 +175,7 @@ class TableRows final : public Rows {
     }
   }
 
-  bool read(std::string_view line) override {
+  bool read(std::string_view line, RowsRead wanted) override {
     TableRow row;
     if (const auto date = parse_date_line(line)) {
       StoredRow& stored = rows_.emplace_back();
@@ -183,7 +183,7 @@ class TableRows final : public Rows {
       stored.time = date;
       return true;
     }
-    if (!reader_.read(line, row)) return false;
+    if (!reader_.read(line, row) || (wanted == RowsRead::with_values && !reader_.has_values())) return false;
     StoredRow& stored = rows_.emplace_back();
     stored.time = row.time;
     stored.step = row.step;
@@ -207,7 +207,8 @@ class TableRows final : public Rows {
     const std::optional<double>& time = row.time ? row.time : row_memory.date;
     KnownSubject& subject = emit_subject(row_memory, row, time, sink);
     emit_step(row, sink);
-    // A step is a better position than a time, and a time than an epoch. Beside an epoch, seconds are how long it took.
+    // A step is a better position than a time, and a time than an epoch. Next to an epoch, seconds are how long it
+    // took.
     const bool timed = row.time && !(row.since_start && row.epoch);
     // Parts of epochs are positions as steps are; whole ones follow from the step event.
     row_memory.parts_of_epochs |= row.epoch && *row.epoch != std::floor(*row.epoch);

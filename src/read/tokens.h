@@ -44,7 +44,7 @@ struct Unit {
   bool ambiguous = false;
 };
 
-/// nullopt if `word` is no unit. `glued`: it follows the digits without a blank. Single letters are units only then
+/// nullopt if `word` is not a unit. `glued`: it follows the digits without a blank. Single letters are units only then
 /// ("10.5G").
 std::optional<Unit> read_unit(std::string_view word, bool glued);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "model/event.h"
@@ -18,6 +19,10 @@ std::vector<Frame> read_traceback(const Cursor& cursor);
 /// current line, if it does not speak of a failure: the program continued, and failed again. nullopt if there is none,
 /// or if the traceback begins before the message.
 std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from);
+
+/// The latest line between line `from` and the current one that does not speak of a failure, if its time is at least
+/// this many seconds after the first dated line between them.
+std::optional<Line> find_later_work(const Cursor& cursor, i64 from, double seconds);
 
 /// True for a file of an installed package or of the interpreter, as opposed to the user's code.
 bool is_library_file(std::string_view file);

@@ -136,7 +136,7 @@ constexpr auto syllables = std::to_array<Translation>({
     {"에포크", "epoch"},
     {"에폭", "epoch"},
     {"步", "it"},
-    // What is no measurement.
+    // What is not a measurement.
     {"总容量", "capacity"},
     {"總容量", "capacity"},
     {"总计", "total"},

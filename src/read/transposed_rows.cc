@@ -47,8 +47,8 @@ class TransposedRows final : public Rows {
  public:
   explicit TransposedRows(const Layout& layout) : reader_(layout) {}
 
-  bool read(std::string_view line) override {
-    if (!reader_.read(line)) return false;
+  bool read(std::string_view line, RowsRead wanted) override {
+    if (!reader_.read(line) || (wanted == RowsRead::with_values && reader_.readings().empty())) return false;
     rows_.push_back(reader_.readings());
     return true;
   }

@@ -18,9 +18,9 @@ class TransposedReader {
  public:
   explicit TransposedReader(const Layout& layout);
 
-  /// False if the line is no row.
+  /// False if the line is not a row.
   bool read(std::string_view line);
-  /// The values of the last row with their times; empty if it is no memory.
+  /// The values of the last row with their times; empty if it is not memory.
   const std::vector<std::pair<Reading, double>>& readings() const { return readings_; }
 
  private:

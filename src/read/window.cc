@@ -158,6 +158,16 @@ void Cursor::forward(int most, const std::function<bool(const Line&)>& visit) co
   walk(&Window::next, most, visit);
 }
 
+void Cursor::forward_all(int most, const std::function<bool(const Line&)>& visit) const {
+  if (budget_ != nullptr) most = budget_->granted(most);
+  int walked = 0;
+  for (std::optional<Line> at = window_->next(*line_); at && walked < most; at = window_->next(*at)) {
+    ++walked;
+    if (!visit(*at)) break;
+  }
+  if (budget_ != nullptr) budget_->spend(walked);
+}
+
 void Cursor::backward(int most, const std::function<bool(const Line&)>& visit) const {
   walk(&Window::previous, most, visit);
 }
@@ -166,6 +176,16 @@ void Cursor::backward_texts(int most, const std::function<bool(std::string_view)
   const bool tagged = line_->prefix.rank || line_->prefix.pid;
   walk(tagged ? &Window::previous : &Window::previous_without_prefix, most,
        [&visit](const Line& line) { return visit(line.text); });
+}
+
+std::string_view Cursor::surroundings() const {
+  const std::string_view buffer = window_->buffer();
+  const std::size_t begin = line_->begin > Window::margin ? line_->begin - Window::margin : 0;
+  return buffer.substr(begin, line_->end + Window::margin - begin);
+}
+
+std::string_view Cursor::surroundings_below() const {
+  return window_->buffer().substr(std::min(line_->end, window_->buffer().size()), Window::margin);
 }
 
 Joined Cursor::joined(int back, int ahead) const {

@@ -155,9 +155,15 @@ class Cursor {
   /// at most 8 times `most` lines in all.
   void forward(int most, const std::function<bool(const Line&)>& visit) const;
   void backward(int most, const std::function<bool(const Line&)>& visit) const;
+  /// forward() without skipping: the lines of all ranks and processes.
+  void forward_all(int most, const std::function<bool(const Line&)>& visit) const;
   /// backward() for visitors that need the texts only. If the current line has no tag of a rank or process, no tags are
   /// read: that takes most of the time of a walk.
   void backward_texts(int most, const std::function<bool(std::string_view)>& visit) const;
+  /// The bytes around the current line, of all streams, as far as every block has them.
+  std::string_view surroundings() const;
+  /// Those below it.
+  std::string_view surroundings_below() const;
   /// The current line with up to `back` lines before and `ahead` lines after it, joined without blanks. An empty line
   /// ends it on either side.
   Joined joined(int back, int ahead) const;

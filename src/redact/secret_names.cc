@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 5> passwords = {"password", "passwd", "pa
 constexpr std::array<std::string_view, 6> secrets = {"secret", "secrets", "credential", "credentials", "cred", "creds"};
 constexpr std::array<std::string_view, 4> licenses = {"license", "licence", "licensekey", "licencekey"};
 
-/// Words behind the deciding word that change nothing: client-key-data, API_KEY_PROD.
+/// Words after the deciding word that change nothing: client-key-data, API_KEY_PROD.
 constexpr std::array<std::string_view, 17> suffixes = {"data", "value",   "string", "raw",     "plain",  "b64",
                                                        "pem",  "base64",  "prod",   "dev",     "live",   "old",
                                                        "new",  "staging", "backup", "primary", "encoded"};
@@ -85,7 +85,7 @@ constexpr std::array<std::string_view, 106> text_tokens = {
     "patch",    "frame",    "point",     "memory",     "chat",    "system",   "assistant",  "role",       "turn",
     "positive", "negative", "added",     "additional", "extra",   "sentinel", "page"};
 
-/// Words of a sentence that belong to a "key" or "token" behind them.
+/// Words of a sentence that belong to a "key" or "token" after them.
 constexpr std::array<std::string_view, 24> spoken = {
     "api",     "access",  "secret",  "private",    "auth",    "license", "licence",  "account",
     "refresh", "session", "bearer",  "hf",         "wandb",   "github",  "gitlab",   "kaggle",

@@ -9,7 +9,7 @@ namespace oomdoctor {
 
 /// What the value must look like, so that it is a secret. In the order of their strictness.
 enum class Demand {
-  any,          ///< any value that is no number, placeholder or code
+  any,          ///< any value that is not a number, placeholder or code
   unlike_word,  ///< no word: it mixes letters and digits or cases, or is very long
   opaque,       ///< a long run of mixed letters and digits
 };

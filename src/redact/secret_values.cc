@@ -1,9 +1,8 @@
 // A name ends where its run of letters, digits, "_", "-" and "." ends. Then follows one of the notations of shells,
-// programs, JSON, YAML, headers and URLs, and the value. A notation that prose has, too, demands more of the value.
+// programs, JSON, YAML, headers and URLs, and the value. A notation that prose has as well, demands more of the value.
 #include "redact/secret_values.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/ascii.h"
 #include "redact/secret_names.h"
@@ -60,7 +59,7 @@ std::size_t skip_prefix(std::string_view text, std::size_t at) {
   return end > at && end < text.size() && is_quote(text[end]) ? end : at;
 }
 
-/// The start of a value behind its sign. A wrapped value, SecretStr("…"), may be a name: get_secret("name").
+/// The start of a value after its sign. A wrapped value, SecretStr("…"), may be a name: get_secret("name").
 ValueStart value_start(std::string_view text, std::size_t at) {
   constexpr std::size_t max_function = 40;
   at = skip_prefix(text, skip_blanks(text, at));
@@ -125,7 +124,7 @@ Before read_before(std::string_view text, std::size_t at) {
   return before;
 }
 
-/// The start of the value behind a name that ends at byte `at`.
+/// The start of the value after a name that ends at byte `at`.
 std::optional<ValueStart> find_value_start(std::string_view text, std::size_t at, const Before& before) {
   if (at >= text.size()) return std::nullopt;
   if (before.element && text[at] == '>') return ValueStart{at + 1};
@@ -190,7 +189,7 @@ bool ends_quoted(std::size_t backslashes, std::size_t escapes) {
 }
 
 /// The value up to the quotation mark that began it. `in_string`: the value is in a text between other marks ("), which
-/// end it, too.
+/// end it as well.
 std::string_view quoted_value(std::string_view text, std::size_t begin, char quote, std::size_t escapes,
                               bool in_string) {
   std::size_t end = begin, backslashes = 0;  // the backslashes directly before `end`

@@ -1,5 +1,5 @@
 // Finds secrets in a text: tokens by their prefixes, passwords in URLs, headers, keys, and values with a secret name. A
-// commit hash, `max_tokens=4096` and `pad_token='</s>'` are no secrets.
+// commit hash, `max_tokens=4096` and `pad_token='</s>'` are not secrets.
 #pragma once
 
 #include <string_view>

@@ -45,7 +45,7 @@ std::size_t digit_changes(std::string_view value) {
   return changes;
 }
 
-/// States and types, which a log prints in place of a value; in lower case.
+/// States and types, which a log prints instead of a value; in lower case.
 constexpr std::array<std::string_view, 43> states = {
     "undefined",  "unknown",        "default",   "required", "disabled",    "enabled",      "missing",
     "invalid",    "optional",       "expired",   "provided", "incorrect",   "rejected",     "revoked",

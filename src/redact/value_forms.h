@@ -1,4 +1,4 @@
-// What a value behind a name looks like: a number, a placeholder, code, a path, or random characters.
+// What a value after a name looks like: a number, a placeholder, code, a path, or random characters.
 #pragma once
 
 #include <string_view>

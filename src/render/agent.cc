@@ -10,6 +10,7 @@
 #include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/snapshot_words.h"
 #include "report/words.h"
@@ -27,7 +28,6 @@ constexpr std::size_t max_doubts = 2;   ///< against it
 constexpr std::size_t max_fixes = 3;
 constexpr std::size_t max_places = 2;  ///< of the settings of the first fix; one place of the others
 constexpr std::size_t max_rows = 4;    ///< of a place
-constexpr std::size_t max_held_back = 3;
 constexpr std::size_t max_questions = 2;
 constexpr std::size_t max_lost = 2;
 constexpr std::size_t max_warnings = 2;
@@ -51,7 +51,7 @@ void add_verdict(AgentText& out, const Report& report) {
   const Verdict& verdict = report.verdict;
   if (is_all_clear(report)) {
     const std::string growing = growing_series_words(report);
-    out.add(fmt::format("Verdict: {} in {}{}", outcome_words(verdict.outcome), read_words(report),
+    out.add(fmt::format("Verdict: {} in {}{}", verdict_words(report), read_words(report),
                         growing.empty() ? "." : ", but memory grows: " + agent_sentence(growing)));
     return out.add(fmt::format("Checked: {}.", performed_checks_words(report)));
   }
@@ -71,7 +71,7 @@ void add_failure(AgentText& out, const Report& report, const ReportIncident& of)
                       agent_sentence(incident_title(of)), cited(of.location),
                       who.empty() ? "" : " (" + agent_sentence(who) + ")"));
   if (!of.location.excerpt.empty()) out.add("  Log line: " + agent_quote(of.location.excerpt));
-  if (const auto& frame = of.frame ? of.frame : of.ask_frame) {
+  if (const auto frame = shown_place(of)) {
     std::string code = place_words(*frame, frame->file);
     if (!frame->function.empty()) code += " in " + frame->function;
     if (!frame->code.empty()) code += ": " + code_words(*frame);
@@ -191,7 +191,7 @@ void add_edits(AgentText& out, const Report& report) {
 }
 
 void add_remarks(AgentText& out, const Report& report) {
-  for (const HeldBack* advice : first_of(report.held_back, max_held_back))
+  for (const HeldBack* advice : shown_advice(report))
     out.add(
         fmt::format("Won't help: {}. {}", agent_sentence(advice->title), capitalised(agent_sentence(advice->because))));
   for (const Question* question : first_of(report.questions, max_questions))

@@ -65,7 +65,7 @@ std::string sparkline(const std::vector<ReportPoint>& points, int cells) {
     if (std::isfinite(point.x) && std::isfinite(point.y)) finite.push_back(point);
   if (finite.empty() || cells < 1) return {};
   std::vector<double> values = interval_maxima(finite, cells);
-  // The words beside it name the first and the last value. An end that differs shows its own value where that hides no
+  // The words next to it name the first and the last value. An end that differs shows its own value where that hides no
   // peak.
   const auto show_end = [&](double& cell, double value) {
     const double highest = *std::max_element(values.begin(), values.end()), peak = cell;

@@ -9,6 +9,7 @@
 #include "render/layout.h"
 #include "render/screens.h"
 #include "report/escape.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/words.h"
 

@@ -98,7 +98,7 @@ void add_missing(Page& page, const MemoryEstimate& estimate) {
   for (const Missing& missing : estimate.budget.missing)
     page.text(fmt::format("  {}: ", missing.label), missing.needs.empty()
                                                         ? "there is no formula for this kind of model"
-                                                        : fmt::format("say --{}", fmt::join(missing.needs, ", --")));
+                                                        : fmt::format("needs --{}", fmt::join(missing.needs, ", --")));
 }
 
 void add_plan(Page& page, const MemoryEstimate& estimate) {
@@ -162,10 +162,12 @@ std::string outcome_words(const Page& page, std::string_view outcome) {
 
 std::string batch_words(const MemoryEstimate& estimate) {
   if (!estimate.largest_batch) return "";
-  if (*estimate.largest_batch == 0) return "; no micro-batch fits as it is";
+  const i64 tokens = estimate.longest_sequence.value_or(0);
+  if (*estimate.largest_batch == 0)
+    return tokens == 0 ? "; no micro-batch fits as it is"
+                       : fmt::format("; as it is, samples of up to {} tokens fit", count_text(tokens));
   std::string text = fmt::format("; the largest micro-batch that fits is {}", count_text(*estimate.largest_batch));
-  if (estimate.longest_sequence.value_or(0) > 0)
-    text += fmt::format(", the longest sequence {} tokens", count_text(*estimate.longest_sequence));
+  if (tokens > 0) text += fmt::format(", the longest sequence {} tokens", count_text(tokens));
   return text;
 }
 

@@ -55,6 +55,19 @@ MarkedLine whole_line(const ReportIncident& of) {
           plain_line(text.substr(mark.to))};
 }
 
+/// A line whose message follows a progress bar, without the bar: its description and the message.
+std::string without_bar(std::string_view text) {
+  std::size_t end = 0;
+  for (const std::string_view unit : {"it/s]", "s/it]", "it/s, ", "s/it, "})
+    if (const std::size_t at = text.rfind(unit); at != text.npos) {
+      const std::size_t close = text.find(']', at);
+      if (close != text.npos) end = std::max(end, close + 1);
+    }
+  const std::size_t bar = text.substr(0, end).rfind("%|");
+  if (bar == text.npos || trimmed(text.substr(end)).empty()) return std::string(text);
+  return std::string(text.substr(0, bar + 2)) + "… " + std::string(trimmed(text.substr(end)));
+}
+
 /// Cuts a line to `width` so that the mark stays visible with some text on both sides.
 void fit(MarkedLine& line, int width) {
   line.mark = clip_end(line.mark, width - 2);
@@ -70,6 +83,8 @@ void fit(MarkedLine& line, int width) {
 
 MarkedLine mark_line(const ReportIncident& of, int width) {
   MarkedLine line = whole_line(of);
+  if (line.mark.empty() && count_columns(line.before) + count_columns(line.after) > width)
+    line.after = without_bar(line.after);
   fit(line, width);
   return line;
 }

@@ -5,6 +5,7 @@
 #include "render/document.h"
 #include "render/html_sections.h"
 #include "render/markdown.h"
+#include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
 #include "report/words.h"
@@ -12,27 +13,12 @@
 namespace oomdoctor::html {
 namespace {
 
-/// The last printed value of a setting, also of a setting per GPU ("gpu/0"); "" if there is none.
-std::string find_setting(const Report& report, std::string_view name) {
-  for (const ReportSetting& setting : report.settings)
-    if (setting.name == name || (setting.name.starts_with(name) && setting.name[name.size()] == '/'))
-      return setting.value;
-  return {};
-}
-
 std::string log_name(const Report& report) {
   if (report.inputs.empty()) return {};
   const std::string& path = report.inputs.front().path;
   const std::string more =
       report.inputs.size() > 1 ? fmt::format(" and {} more", report.inputs.size() - 1) : std::string();
   return (path == "-" ? "standard input" : path) + more;
-}
-
-std::string gpu_name(const Report& report, const ReportIncident* incident) {
-  const std::string model = find_setting(report, "gpu");
-  if (incident == nullptr || !incident->device) return model;
-  const std::string name = memory_name(*incident);
-  return model.empty() ? name : name + ", " + model;
 }
 
 std::string framework_name(const Report& report, const ReportIncident* incident) {
@@ -82,9 +68,11 @@ void add_facts(Document& page, const Content& content) {
   add_fact(page, "Log", log_name(report));
   add_fact(page, "Job", report.job);
   if (incident != nullptr) add_fact(page, "Host", incident->host);
-  add_fact(page, "GPU", gpu_name(report, incident));
+  if (is_all_clear(report) || verdict_gpu_words(report).empty())
+    add_fact(page, "GPU", incident == nullptr ? find_gpu(report, {}) : gpu_of_failure(report, *incident));
   add_fact(page, "Framework", framework_name(report, incident));
-  if (incident != nullptr && incident->time) add_fact(page, "Failed at", time_text(*incident->time));
+  if (incident != nullptr && incident->time && incident != verdict_incident(report))
+    add_fact(page, "Failed at", time_text(*incident->time));
   add_fact(page, "oomdoctor", report.tool_version);
   page.add("</dl>\n");
 }

@@ -21,13 +21,14 @@ constexpr std::array<std::string_view, Plot::colours> palette = {"#0072b2", "#bf
 // The same hues, dark enough for text on white.
 constexpr std::array<std::string_view, Plot::colours> text_palette = {"#005f95", "#8a5a00", "#00694d",
                                                                       "#9a3b70", "#1a6a99", "#6e5433"};
-constexpr std::string_view ink = "#1b1f24", faint_grey = "#9aa4b0";
+constexpr std::string_view ink = "#1b1f24", faint_grey = "#7c8692";
 
 // In px of the static picture. page.js reads the margins and the heights of labels from data-… attributes.
 constexpr double width = 760, height = 460, min_margin = 46, margin_top = 36, margin_bottom = 44;
 constexpr double clock_row = 16;  ///< more below the chart where ticks have a second row, the clock
 constexpr double line_height = 14, label_gap = 4, column_width = 6.9;
-constexpr int max_label = 14;  ///< columns
+constexpr int max_label = 14;       ///< columns
+constexpr double share_width = 36;  ///< of "100%", the ticks of the second axis, between the area and the labels
 
 std::string_view text_colour(int index) { return text_palette[static_cast<std::size_t>(index) % palette.size()]; }
 
@@ -40,6 +41,8 @@ struct EndLabel {
 
   double height() const { return label_gap + (second.empty() ? line_height : 2 * line_height); }
 };
+
+double share_column(const Plot& plot) { return plot.share_ticks.empty() ? 0 : share_width; }
 
 double bottom_margin(const Plot& plot) { return margin_bottom + (plot.clock.empty() ? 0 : clock_row); }
 
@@ -94,7 +97,9 @@ double median_end(const std::vector<const PlotLine*>& lines) {
 
 std::vector<EndLabel> end_labels(const Plot& plot) {
   std::vector<EndLabel> labels;
-  if (plot.capacity) labels.push_back({*plot.capacity, plot.capacity_size, plot.capacity_word, look("limit", red)});
+  if (plot.capacity)
+    labels.push_back({plot.capacity_above ? plot.top : *plot.capacity,
+                      plot.capacity_size + (plot.capacity_above ? " ↑" : ""), plot.capacity_word, look("limit", red)});
   if (plot.request)
     labels.push_back(
         {(plot.request->from + plot.request->to) / 2, plot.request->size, "requested", look("limit", red)});
@@ -147,6 +152,9 @@ void add_ticks(Document& out, const ChartFrame& at) {
   for (const double tick : at.plot.y_ticks)
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}H{:.1f}" stroke="{}"/>{})", at.left, at.y(tick), at.right, pale,
             svg_text(at.left - 8, at.y(tick) + 4, tick_text(tick), Anchor::end));
+  for (const double share : at.plot.share_ticks)
+    out.add("{}", svg_text(at.right + label_gap, at.y(share / 100 * *at.plot.capacity) + 4, tick_text(share) + "%",
+                           Anchor::start));
   for (const double tick : at.plot.x_ticks) {
     out.add(R"(<path class="grid" d="M{:.1f} {:.1f}v5" stroke="{}"/>{})", at.x(tick), at.bottom, pale,
             svg_text(at.x(tick), at.bottom + 18, tick_text(tick), Anchor::middle));
@@ -181,8 +189,7 @@ void add_fit(Document& out, const Plot& plot, const AreaPath& path) {
 void add_lines(Document& out, const Plot& plot, const AreaPath& path) {
   for (const auto& line : plot.lines) {
     if (line.faint) {
-      out.add(R"(<path class="faint" d="{}" stroke="{}" stroke-opacity="0.45" {}/>)", path(line.points), faint_grey,
-              constant_width);
+      out.add(R"(<path class="faint" d="{}" stroke="{}" {}/>)", path(line.points), faint_grey, constant_width);
       continue;
     }
     out.add(R"(<path class="line c{}" d="{}" stroke="{}" stroke-width="2" stroke-linejoin="round" {})", line.colour,
@@ -193,7 +200,7 @@ void add_lines(Document& out, const Plot& plot, const AreaPath& path) {
 }
 
 void add_capacity(Document& out, const Plot& plot, const AreaPath& path) {
-  if (!plot.capacity) return;
+  if (!plot.capacity || plot.capacity_above) return;
   out.add(R"(<path class="limit" d="M0 {:.7g}H{:.7g}" stroke="{}" stroke-width="1.5" {}/>)", *plot.capacity,
           path.x(plot.right), red, constant_width);
   if (!plot.forecast) return;
@@ -264,7 +271,7 @@ void add_end_labels(Document& out, const ChartFrame& at, const std::vector<EndLa
     const EndLabel& label = labels[i];
     const double first = label.second.empty() ? 4 : 4 - line_height / 2;
     out.add(R"_(<g {} transform="translate({:.1f} {:.1f})" data-height="{:.0f}" data-value="{:.7g}" data-line="{}">)_",
-            label.look, at.right + 8, positions[i], label.height(), label.value, label.line);
+            label.look, at.right + 8 + share_column(at.plot), positions[i], label.height(), label.value, label.line);
     out.add(R"(<text y="{:.0f}">{}</text>)", first, html_inline(label.first));
     if (!label.second.empty()) out.add(R"(<text y="{:.0f}">{}</text>)", first + line_height, html_inline(label.second));
     out.add("</g>");
@@ -310,6 +317,13 @@ std::string clock_data(const Plot& plot) {
   return plot.clock.empty() ? "" : fmt::format(R"( data-clock="{}")", pairs.take());
 }
 
+/// The second axis for page.js: the capacity in the unit of the values, and the width of the ticks.
+std::string share_data(const Plot& plot) {
+  return plot.share_ticks.empty()
+             ? ""
+             : fmt::format(R"( data-capacity="{:.7g}" data-share-column="{:.0f}")", *plot.capacity, share_column(plot));
+}
+
 }  // namespace
 
 std::string_view colour(int index) { return palette[static_cast<std::size_t>(index) % palette.size()]; }
@@ -319,7 +333,7 @@ std::string svg_chart(const Plot& plot) {
   int columns = 0;
   for (const EndLabel& label : labels)
     columns = std::max({columns, count_columns(label.first), count_columns(label.second)});
-  const double margin_right = 12 + column_width * columns;
+  const double margin_right = 12 + column_width * columns + share_column(plot);
   std::size_t digits = 0;
   for (const double tick : plot.y_ticks) digits = std::max(digits, tick_text(tick).size());
   const ChartFrame at{plot, std::max(min_margin, 14 + column_width * static_cast<double>(digits)),
@@ -331,11 +345,13 @@ std::string svg_chart(const Plot& plot) {
           plot.bottom, plot.top);
   out.add(R"(data-unit="{}" data-x-unit="{}" data-margins="{:.0f} {:.0f} {:.0f} {:.0f}"{}>)", plot.unit,
           html_inline(plot.x_unit), margin_top, margin_right, bottom_margin(plot), min_margin,
-          (plot.capacity ? fmt::format(R"( data-capacity="{:.7g}")", *plot.capacity) : "") + clock_data(plot));
+          share_data(plot) + clock_data(plot));
   add_ticks(out, at);
   const std::string from_zero = plot.bottom > 0 ? "; the axis does not begin at 0" : "";
   out.add("{}{}", svg_text(0, 14, plot.y_name + from_zero, Anchor::start, R"(class="title y-title")"),
           svg_text(at.right, height - 6, plot.x_name, Anchor::end, R"(class="title x-title")"));
+  if (!plot.share_ticks.empty())
+    out.add("{}", svg_text(width, 14, "% of " + plot.capacity_word, Anchor::end, R"(class="title share-title")"));
   add_area(out, at);
   add_names(out, at);
   add_end_labels(out, at, labels);

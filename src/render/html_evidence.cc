@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
 #include "render/excerpt.h"
@@ -12,6 +13,8 @@
 #include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
+#include "report/series_words.h"
 #include "report/utf8.h"
 #include "report/words.h"
 
@@ -21,6 +24,11 @@ namespace {
 bool is_in(const std::vector<const Location*>& all, const Location& at) {
   return std::any_of(all.begin(), all.end(),
                      [&](const Location* other) { return other->line == at.line && other->path == at.path; });
+}
+
+/// Whether the page lists the cause: the first one, and its rivals.
+bool is_listed(const Report& report, const ReportCause& cause) {
+  return &cause == &report.causes.front() || cause.probability >= min_shown_probability;
 }
 
 bool is_before(const Location& a, const Location& b) { return a.path != b.path ? a.path < b.path : a.line < b.line; }
@@ -61,7 +69,8 @@ void add_failure(Document& page, const Content& content, const ReportIncident& o
   if (const std::string who = incident_circumstances(of); !who.empty())
     page.add(" <span class=\"muted\">{}</span>", html_inline(who));
   if (const std::int64_t again = printed_again(of); again > 0) {
-    page.add(", printed again {}", plural(again, "time", "times"));
+    // Kernel, scheduler and shell each report the same death in their own words.
+    page.add(", {} {}", of.kind == "host" ? "also reported" : "printed again", plural(again, "time", "times"));
     if (!of.occurrences.empty()) page.add(" (<code>{}</code>)", html_inline(places(of.occurrences, 5)));
   }
   page.add("</p>\n");
@@ -84,6 +93,29 @@ void add_list(Document& page, const Content& content, const std::vector<Reason>&
              cited(reasons[i].text, content.citations.links(reasons[i].locations, 4)));
 }
 
+/// Folded, what `oomdoctor explain` prints of a cause that has no page on a site. Its first words are those of the
+/// log's cause.
+void add_explanation(Document& page, const ReportCause& cause) {
+  const CauseExplanation& of = cause.explanation;
+  if (of.text.empty()) return;
+  page.add(
+      "<details class=\"explanation\"><summary>What oomdoctor knows about it: <code>oomdoctor explain {}</code>"
+      "</summary>\n",
+      html_inline(cause.cause));
+  if (of.text != cause.explain) page.add("<p>{}</p>\n", with_code(of.text));
+  for (const SignList& list : list_signs(of)) {
+    page.add("<h4>{}</h4>\n<ul class=\"reasons\">\n", list.title);
+    for (const std::string& text : *list.signs) page.add("<li class=\"{}\">{}</li>\n", list.side, with_code(text));
+    page.add("</ul>\n");
+  }
+  page.add("<h4>Fixes</h4>\n");
+  if (of.fixes.empty()) page.add("<p>None: {}</p>\n", with_code(of.no_fix));
+  if (!of.fixes.empty()) page.add("<ul>\n");
+  for (const auto& [id, title] : of.fixes) page.add("<li><code>{}</code> {}</li>\n", html_inline(id), with_code(title));
+  if (!of.fixes.empty()) page.add("</ul>\n");
+  page.add("</details>\n");
+}
+
 /// `skipped` is the number of reasons that the verdict shows already.
 void add_cause(Document& page, const Content& content, const ReportCause& cause, std::size_t skipped, bool open) {
   const std::string& title = cause.title.empty() ? cause.cause : cause.title;
@@ -102,6 +134,7 @@ void add_cause(Document& page, const Content& content, const ReportCause& cause,
     add_list(page, content, cause.against, 0, "against");
     page.add("</ul>\n");
   }
+  add_explanation(page, cause);
   page.add("</details>\n");
 }
 
@@ -114,7 +147,7 @@ void add_cited_lines(Document& page, const Content& content) {
   page.add("<h3>Cited lines</h3>\n<div class=\"lines\" tabindex=\"0\">\n");
   const Location* before = nullptr;
   for (const Location* at : rows) {
-    const std::string anchor = content.citations.anchor(*at);
+    const std::string anchor = is_in(content.citations.lines(), *at) ? content.citations.anchor(*at) : "";
     const bool gap = before != nullptr && (before->path != at->path || before->line + 1 < at->line);
     const std::string_view look = anchor.empty() ? (gap ? " class=\"near gap\"" : " class=\"near\"")
                                   : gap          ? " class=\"gap\""
@@ -126,7 +159,7 @@ void add_cited_lines(Document& page, const Content& content) {
   }
   page.add("</div>\n");
   if (const std::string& lost = content.report.neighbours_lost; !lost.empty())
-    page.add("<p class=\"muted\">Lines beside the cited ones are lost: {}.</p>\n", html_inline(lost));
+    page.add("<p class=\"muted\">Lines next to the cited ones are lost: {}.</p>\n", html_inline(lost));
 }
 
 void add_input_row(Document& page, const ReportInput& input) {
@@ -165,7 +198,8 @@ Citations::Citations(const Report& report) : report_(report) {
       for (const Reason& reason : *reasons)
         for (const Location& at : reason.locations) add(at, lines_);
   };
-  for (const auto& cause : report.causes) add_reasons(cause);
+  for (const auto& cause : report.causes)
+    if (is_listed(report, cause)) add_reasons(cause);
   if (report.why_not) add_reasons(*report.why_not);
   for (const auto& fix : report.fixes)
     for (const Location& at : fix.locations) add(at, lines_);
@@ -231,11 +265,15 @@ void add_failures(Document& page, const Content& content) {
 void add_reasons(Document& page, const Content& content) {
   const Report& report = content.report;
   if (!report.causes.empty()) page.add("<h3>Causes</h3>\n");
+  double others = 1;  // the share of the causes that are not listed
   for (const auto& cause : report.causes) {
     const bool first = &cause == &report.causes.front();
-    if (!first && cause.probability < min_shown_probability) break;
+    if (!is_listed(report, cause)) break;
     add_cause(page, content, cause, first && has_cause(report.verdict) && !cause.because.empty() ? 1 : 0, first);
+    others -= std::round(100 * cause.probability) / 100;
   }
+  if (!report.causes.empty() && others >= min_shown_probability)
+    page.add("<p class=\"muted\">Other causes: {}.</p>\n", percent_text(others));
   if (report.why_not) {
     page.add("<h3>Why not {}</h3>\n", html_inline(report.why_not->cause));
     add_cause(page, content, *report.why_not, 0, true);
@@ -248,7 +286,10 @@ void add_inputs(Document& page, const Content& content) {
   for (const ReportLostEvidence& lost : report.lost)
     page.add("<p class=\"note warn\">Lost: {}</p>\n", html_inline(lost_evidence_words(lost)));
   if (report.more_lost > 0) page.add("<p class=\"note warn\">Lost: {} more</p>\n", count_text(report.more_lost));
+  const ReportSeries* growing = is_all_clear(report) ? nullptr : find_leaking_series(report);
+  const std::string alone = growing == nullptr ? "" : only_growing_words(report, *growing);
   for (const auto& note : report.notes) {
+    if (!alone.empty() && note.text.starts_with(alone)) continue;  // the card of the verdict has it
     page.add("<p class=\"note {}\">{}", note.severity == "note" ? "" : "warn", html_inline(note.text));
     if (note.location) page.add(" (<code>{}</code>)", html_inline(place(*note.location)));
     page.add("</p>\n");

@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "render/html_chart.h"
 #include "render/html_sections.h"
 #include "render/layout.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -266,7 +268,7 @@ void add_tiles(Document& page, const Content& content) {
   if (tiles.empty()) return;
   const TileScale scale = shared_scale(tiles);
   page.add("<div id=\"{0}\">\n<h3>{1}</h3>\n", ranks ? "ranks" : "gpus", ranks ? "Ranks" : "GPUs");
-  if (ranks) page.add("<p>{}</p>\n", html_inline(ranks_summary(report)));
+  if (ranks) page.add("<p>{}</p>\n", html_inline(capitalised(ranks_summary(report))));
   add_folded(page, tiles.size(), tiles_shown, [&](std::size_t from, std::size_t to) {
     page.add("<div class=\"tiles\">\n");
     for (std::size_t i = from; i < to; ++i) add_tile(page, content, tiles[i], scale);

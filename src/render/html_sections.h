@@ -53,14 +53,20 @@ struct Content {
 void add_head(Document& page, const std::string& title, const PageAsset& style, const PageAsset& script,
               bool draws = false);
 
+/// The GPU of a failure: "GPU 0, NVIDIA A100-SXM4-80GB".
+std::string gpu_of_failure(const Report& report, const ReportIncident& of);
+/// The GPU that the verdict is about: "GPU 0, NVIDIA A100-SXM4-80GB"; "" if it is about none. The card of the verdict
+/// names it.
+std::string verdict_gpu_words(const Report& report);
 /// The failure that the verdict is about, else the first one; null without a failure. Points into the report.
 const ReportIncident* main_incident(const Report& report);
 /// A text of the report as HTML; text between backticks becomes code.
 std::string with_code(const std::string& text);
-/// The same, followed by links to its lines: "Memory grows by 48.00 MiB per step (lines 32 and 156)."
+/// The same, followed by links to its lines: "Memory grows by 48.0 MiB per step (lines 32 and 156)."
 std::string cited(const std::string& text, const std::string& links);
-/// A command or a line of code under a heading with its place. page.js adds a copy button.
-void add_command(Document& page, const std::string& place, const std::string& text);
+/// A command or a line of code under a heading with its place. page.js adds a copy button. One with a gap to fill
+/// cannot be pasted: it is a sentence with code.
+void add_command(Document& page, const std::string& place, const std::string& text, bool gap);
 
 inline constexpr std::size_t rows_shown = 8;  ///< of a long table; the others unfold
 inline constexpr std::size_t max_rows = 256;  ///< only the JSON report has the rest

@@ -19,7 +19,7 @@ namespace {
 
 // --- Textures
 
-/// Lines on an area of 8 × 8 units; an area without lines is one, too.
+/// Lines on an area of 8 × 8 units; an area without lines is one as well.
 constexpr std::array<std::string_view, SnapshotPictures::curves> textures = {"",
                                                                              "M-2 2L2-2M0 8L8 0M6 10L10 6",
                                                                              "M4 0V8",
@@ -208,7 +208,7 @@ void add_areas(Document& page, const ReportLiveMemory& live, double top) {
 
 void add_curves_table(Document& page, const ReportSnapshot& of) {
   page.add(
-      "<table>\n<thead><tr><th>line of code</th><th class=\"n\">at most</th><th class=\"n\">{}</th></tr></thead>\n"
+      "<table>\n<thead><tr><th>line of code</th><th class=\"n\">max</th><th class=\"n\">{}</th></tr></thead>\n"
       "<tbody>\n",
       when_words(of));
   const std::vector<ReportLiveCurve>& curves = of.live_memory->curves;

@@ -42,7 +42,7 @@ std::string failure_element(const Finding& of) {
 /// The test cases in order, and a search for the case of an incident.
 class Suite {
  public:
-  // Cases exist for all ranks or logs first, so that passing ones appear, too. Then failures fill them in: errors
+  // Cases exist for all ranks or logs first, so that passing ones appear as well. Then failures fill them in: errors
   // before consequences, and the first failure of a case stays.
   explicit Suite(const Report& report) {
     for (const auto& rank : report.ranks) at_rank(rank.rank);

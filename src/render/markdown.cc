@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "render/chart.h"
 #include "render/document.h"
@@ -31,7 +32,7 @@ void add_verdict(Document& out, const Report& report) {
     out.add("No sign of a memory failure in {}{}.\n\n", read_words(report),
             !growing.empty()            ? ". But " + markdown_inline(growing)
             : has_memory_values(report) ? ", and no memory series keeps growing"
-                                        : ". The log has no memory values that oomdoctor reads");
+                                        : ". The log has no memory values over time that oomdoctor reads");
     return;
   }
   out.add("**{}**\n\n", markdown_inline(verdict.headline));
@@ -124,9 +125,10 @@ void add_ranks(Document& out, const Report& report) {
     });
     rows.resize(max_ranks);
   }
-  out.add("### Ranks\n\n| rank | first | last | max | last step | |\n| --: | --: | --: | --: | --: | :-- |\n");
+  out.add("### Ranks\n\n{}\n\n", capitalised(ranks_summary(report)));
+  out.add("| rank | first | last | max | last step | |\n| --: | --: | --: | --: | --: | :-- |\n");
   for (const auto* row : rows) {
-    const auto size = [](const std::optional<double>& v) { return v ? bytes_text(whole_number(*v)) : std::string(); };
+    const auto size = [](const std::optional<double>& v) { return v ? bytes_text(*v) : std::string(); };
     out.add("| {} | {} | {} | {} | {} | {} |\n", row->rank, size(row->first_value), size(row->last_value),
             size(row->max_value), row->last_step ? std::to_string(*row->last_step) : "",
             row->failed ? "out of memory"
@@ -160,9 +162,11 @@ void add_causes(Document& out, const Report& report) {
   }
   out.add("\n");
   const ReportCause& first = report.causes.front();
+  const std::string command = markdown_code("oomdoctor explain " + first.cause);
   if (!first.guide.empty())
-    out.add("More about this cause: {} or {}\n\n", markdown_code("oomdoctor explain " + first.cause),
-            markdown_code(first.guide));
+    out.add("More about this cause: {} or {}\n\n", command, markdown_code(first.guide));
+  else if (!first.explanation.text.empty())
+    out.add("More about this cause: {}\n\n", command);
 }
 
 void add_fixes(Document& out, const Report& report) {
@@ -170,15 +174,8 @@ void add_fixes(Document& out, const Report& report) {
   out.add("### Fixes, in the order to try\n\n");
   for (std::size_t i = 0; i < report.fixes.size(); ++i) {
     const ReportFix& fix = report.fixes[i];
-    std::vector<std::string> details;
-    if (const auto saving = saving_words(fix); !saving.empty()) details.push_back(saving);
-    if (fix.enough) details.emplace_back(enough_words);
-    details.emplace_back(cost_text(fix.cost));
-    details.emplace_back(risk_text(fix.risk));
-    if (fix.if_not_already) details.push_back("if not already set");
-    std::erase(details, "");
     out.add("#### {}. {}\n\n{}\n\n", i + 1, markdown_inline(fix.title),
-            markdown_inline(fmt::format("{}", fmt::join(details, ", "))));
+            markdown_inline(fmt::format("{}", fmt::join(fix_details(fix, Effects::each), ", "))));
     for (const auto& setting : fix.settings)
       if (setting.prose)
         out.add("{}: {}\n\n", markdown_inline(setting.scope), markdown_inline(setting.text));
@@ -189,14 +186,16 @@ void add_fixes(Document& out, const Report& report) {
 }
 
 void add_remarks(Document& out, const Report& report) {
-  if (!report.held_back.empty()) out.add("### Won't help here\n\n");
-  for (const auto& advice : report.held_back)
-    out.add("- **{}**: {}\n", markdown_inline(advice.title), markdown_inline(advice.because));
-  if (!report.held_back.empty()) out.add("\n");
+  const auto wrong = shown_advice(report);
+  if (!wrong.empty()) out.add("### Won't help here\n\n");
+  for (const HeldBack* advice : wrong)
+    out.add("- **{}**: {}\n", markdown_inline(advice->title), markdown_inline(advice->because));
+  if (!wrong.empty()) out.add("\n");
   if (!report.questions.empty()) out.add("### To narrow it down\n\n");
   for (const auto& question : report.questions) {
     out.add("- {}", markdown_inline(question.text));
-    if (!question.command.empty()) out.add(": {}", markdown_code(question.command));
+    if (!question.command.empty())
+      out.add(": {}", question.prose ? markdown_inline(question.command) : markdown_code(question.command));
     out.add("\n");
   }
   if (!report.questions.empty()) out.add("\n");

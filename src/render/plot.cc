@@ -1,5 +1,5 @@
 // The eye distinguishes about six lines. If there are more series, those of the failed rank or GPU are drawn in colour,
-// the same metric of other ranks behind them, and only the table shows the rest. The value axis begins at zero, except
+// the same metric of other ranks below them, and only the table shows the rest. The value axis begins at zero, except
 // for growth within its upper half: a leak of a few percent would be invisible there. In all other cases a cut axis
 // would make noise look like a leak.
 #include "render/plot.h"
@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "render/ticks.h"
 #include "report/escape.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -27,7 +28,8 @@ constexpr std::size_t max_points = 4000;  ///< 1,000 columns, each with its firs
 constexpr std::size_t max_marks = 8;
 constexpr std::size_t max_bands = 200;  // 80 evaluations and the stages around them
 constexpr std::size_t day_length = 10;  ///< of "2026-03-14 14:05:09"
-constexpr double far_capacity = 2.5;    ///< times the largest value; a capacity above it would flatten the lines
+// Times the largest value; a capacity above it would flatten the lines. Flat lines show the headroom.
+constexpr double far_capacity = 4, far_capacity_of_flat = 12;
 constexpr double headroom = 1.06;       ///< of the value axis above the highest drawn value
 constexpr double covered_share = 0.02;  ///< share of the value axis; a fit this close to the values is hidden
 
@@ -279,8 +281,20 @@ class Drawing {
     plot_.request = PlotRequest{x, from, from + size, "+" + bytes_text(*incident->requested_bytes)};
   }
 
-  /// The capacity of the forecast, else the limit or the capacity of the failure.
-  // A capacity far above the values is omitted, because it would flatten the lines.
+  /// The capacity that the input prints for the lines; nullopt if they are of GPUs of different sizes.
+  std::optional<std::int64_t> common_capacity() const {
+    std::optional<std::int64_t> size;
+    for (const PlotLine& line : plot_.lines) {
+      const auto of = std::find_if(all_.begin(), all_.end(), [&](const auto* s) { return s->id == line.series; });
+      const std::optional<std::int64_t>& own = (*of)->trend.capacity_bytes;
+      if (!own || *own <= 0) continue;
+      if (size && *size != *own) return std::nullopt;
+      size = own;
+    }
+    return size;
+  }
+
+  /// The capacity of the forecast, else the limit or the capacity of the failure, else that of the lines.
   void find_capacity(double greatest) {
     const ReportIncident* incident = verdict_incident(report_);
     std::optional<std::int64_t> size;
@@ -290,10 +304,12 @@ class Drawing {
       limit = incident->limit_bytes.has_value();
       size = limit ? incident->limit_bytes : incident->capacity_bytes;
     }
+    if (!size && main_.unit != "%") size = common_capacity();
     if (main_.unit == "%") plot_.capacity = 100;
-    if (size) plot_.capacity = static_cast<double>(*size) / unit_.size;
-    if (plot_.capacity && *plot_.capacity > far_capacity * greatest) plot_.capacity.reset();
+    if (size && *size > 0) plot_.capacity = static_cast<double>(*size) / unit_.size;
     if (!plot_.capacity) return;
+    const bool grows = is_growth(main_.trend) || plot_.request;
+    plot_.capacity_above = *plot_.capacity > (grows ? far_capacity : far_capacity_of_flat) * greatest;
     plot_.capacity_size = size ? bytes_text(*size) : "100%";
     plot_.capacity_word = limit ? "limit" : "capacity";
   }
@@ -310,7 +326,7 @@ class Drawing {
       }
     find_capacity(greatest);
     fit_steps();
-    double highest = std::max(greatest, plot_.capacity.value_or(greatest));
+    double highest = plot_.capacity && !plot_.capacity_above ? std::max(greatest, *plot_.capacity) : greatest;
     if (plot_.request) {
       // A request of many times the GPU's size would flatten the lines. Its bar ends above everything else, and its
       // text has the size.
@@ -324,6 +340,9 @@ class Drawing {
       plot_.bottom = plot_.top - std::max(0.1 * std::fabs(plot_.top), 1e-3);
     plot_.x_ticks = ticks(plot_.left, plot_.right, 8, main_.x_unit == "second" ? 0 : 1);
     plot_.y_ticks = ticks(plot_.bottom, plot_.top, 6, 0);
+    if (!plot_.capacity || main_.unit == "%") return;
+    const double percent = *plot_.capacity / 100;
+    plot_.share_ticks = ticks(plot_.bottom / percent, std::min(plot_.top / percent, 100.0), 5, 0);
   }
 
   /// Extends the range to a failure or a forecast shortly after the last value. Those far away are only in the text.
@@ -335,7 +354,7 @@ class Drawing {
     std::erase_if(plot_.marks, [&](const PlotMark& m) { return outside(m.x); });
     if (plot_.request && outside(plot_.request->x)) plot_.request.reset();
     const auto& forecast = main_.trend.forecast;
-    if (forecast && !is_dead() && plot_.capacity && !by_order_ && forecast->step <= furthest &&
+    if (forecast && !is_dead() && plot_.capacity && !plot_.capacity_above && !by_order_ && forecast->step <= furthest &&
         forecast->step >= plot_.left) {
       plot_.forecast = forecast;
       plot_.right = std::max(plot_.right, std::min(forecast->step_high.value_or(forecast->step), furthest));

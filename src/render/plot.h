@@ -57,7 +57,9 @@ struct Plot {
   /// Pieces of the main line's fit, without the parts that its values cover.
   std::vector<std::vector<ReportCurvePoint>> fit;
   std::optional<double> capacity;
+  bool capacity_above = false;               ///< so far above the values that its line is out of the picture
   std::string capacity_size, capacity_word;  ///< for example "23.69 GiB"; "capacity" or "limit"
+  std::vector<double> share_ticks;           ///< of the second axis, in % of the capacity; empty if there is none
   std::optional<ReportForecast> forecast;    ///< if it is inside the picture
   std::optional<PlotRequest> request;
   std::vector<PlotMark> marks;

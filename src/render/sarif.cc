@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/findings.h"
 #include "report/utf8.h"
@@ -51,15 +52,34 @@ std::string help_markdown(const std::vector<const ReportFix*>& fixes) {
   return help;
 }
 
+/// What `oomdoctor explain` prints of a cause that has no page on a site.
+std::string explanation_text(const CauseExplanation& of, bool markdown) {
+  std::string text = markdown ? markdown_inline(of.text) + "\n\n" : plain_block(of.text) + '\n';
+  for (const SignList& list : list_signs(of)) {
+    text += markdown ? fmt::format("**{}**\n\n", list.title) : fmt::format("\n{}:\n", list.title);
+    for (const std::string& one : *list.signs)
+      text += fmt::format("- {}\n", markdown ? markdown_inline(one) : plain_line(one));
+    if (markdown) text += '\n';
+  }
+  return text;
+}
+
 Json rule(const Report& report, const std::string& id) {
   const ReportCause* cause = find_cause(report, id);
   const std::string title = cause && !cause->title.empty() ? cause->title : "Memory is short, and why is not decided";
   Json object = {{"id", id}, {"shortDescription", description(plain_line(title))}};
   object["fullDescription"] = description(cause && !cause->explain.empty() ? cause->explain : title);
-  if (const auto fixes = fixes_for(report, id); !fixes.empty())
-    object["help"] = {{"text", help_text(fixes)}, {"markdown", help_markdown(fixes)}};
-  else
+  const bool explained = cause != nullptr && !cause->explanation.text.empty();
+  if (const auto fixes = fixes_for(report, id); !fixes.empty() || explained) {
+    std::string plain = help_text(fixes), markdown = help_markdown(fixes);
+    if (explained) {
+      plain += (fixes.empty() ? "" : "\n") + explanation_text(cause->explanation, false);
+      markdown += explanation_text(cause->explanation, true);
+    }
+    object["help"] = {{"text", plain}, {"markdown", markdown}};
+  } else {
     object["help"] = text("The report has no fix for it.");
+  }
   if (cause != nullptr && !cause->guide.empty()) object["helpUri"] = cause->guide;
   object["properties"] = {{"tags", {"memory"}}};
   return object;

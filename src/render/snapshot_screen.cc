@@ -75,7 +75,7 @@ void add_what_if(Page& page, const ReportSnapshot& of) {
   for (const ReportWhatIf& one : of.what_if) {
     const std::string fits = fits_words(one);
     page.text("  " + pad(setting(one), columns) + "  ",
-              fmt::format("{} reserved at most{}{}", bytes_text(one.peak_reserved_bytes), fits.empty() ? "" : ", ",
+              fmt::format("max {} reserved{}{}", bytes_text(one.peak_reserved_bytes), fits.empty() ? "" : ", ",
                           one.fits.value_or(false) ? page.paint.good(fits) : fits));
   }
 }
@@ -101,7 +101,7 @@ std::string snapshot_screen(const Report& report, const RenderOptions& view) {
 
 std::string snapshot_markdown(const Report& report) {
   Document out;
-  out.add("## {}\n\n**{}**\n\n", outcome_words(report.verdict.outcome), markdown_inline(report.verdict.headline));
+  out.add("## {}\n\n**{}**\n\n", verdict_words(report), markdown_inline(report.verdict.headline));
   const ReportSnapshot& main = *main_snapshot(report);
   for (const SnapshotLine& line : snapshot_lines(main, SnapshotLines::above_tables))
     out.add("- **{}:** {}\n", line.label, markdown_inline(line.text));
@@ -123,7 +123,7 @@ std::string snapshot_markdown(const Report& report) {
     if (main.holders.size() > holders_shown) out.add("\n{}\n", more_words(main.holders.size(), holders_shown));
   }
   if (!main.what_if.empty()) {
-    out.add("\n### The same requests with other settings\n\n| setting | reserved at most | |\n| :-- | --: | :-- |\n");
+    out.add("\n### The same requests with other settings\n\n| setting | max reserved | |\n| :-- | --: | :-- |\n");
     for (const ReportWhatIf& one : main.what_if)
       out.add("| {} | {} | {} |\n", markdown_code(one.setting), bytes_text(one.peak_reserved_bytes), fits_words(one));
   }

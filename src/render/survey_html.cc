@@ -15,16 +15,20 @@
 namespace oomdoctor {
 namespace {
 
-/// A cell with a number, or nothing for 0.
-std::string number_cell(std::int64_t number) {
-  return number == 0 ? "<td class=\"n\"></td>"
-                     : fmt::format("<td class=\"n\" data-value=\"{}\">{}</td>", number, count_text(number));
+/// A cell with a value to sort by and its words. On a phone, where a list of cells has no head, `title` is before it.
+std::string value_cell(const std::string& value, const std::string& words, std::string_view title) {
+  const std::string label = title.empty() ? "" : fmt::format(" data-title=\"{}\"", title);
+  return fmt::format("<td class=\"n\"{} data-value=\"{}\">{}</td>", label, value, html_inline(words));
 }
 
-std::string lost_cell(const SurveySums& sums) {
+/// A cell with a number, or nothing for 0.
+std::string number_cell(std::int64_t number, std::string_view title = "") {
+  return number == 0 ? "<td class=\"n\"></td>" : value_cell(std::to_string(number), count_text(number), title);
+}
+
+std::string lost_cell(const SurveySums& sums, std::string_view title = "") {
   if (sums.timed == 0) return "<td class=\"n\"></td>";
-  return fmt::format("<td class=\"n\" data-value=\"{:.0f}\">{}</td>", sums.lost_gpu_seconds,
-                     html_inline(gpu_hours_text(sums.lost_gpu_seconds)));
+  return value_cell(fmt::format("{:.0f}", sums.lost_gpu_seconds), gpu_hours_text(sums.lost_gpu_seconds), title);
 }
 
 /// A fix with the command that explains it.
@@ -52,12 +56,12 @@ void add_repeated(Document& page, const Survey& survey) {
       "<thead><tr><th>jobs</th><th>cause and place</th><th>users</th><th>lost</th><th>latest</th><th>fix</th></tr>"
       "</thead>\n<tbody>\n");
   for (const SurveyOffender& of : survey.offenders)
-    page.add("<tr>{}<td>{}{}</td><td>{}</td>{}<td>{}<br>{}</td><td>{}</td></tr>\n", number_cell(of.sums.jobs),
-             html_inline(survey_cause_words(of.cause, of.cause_title)),
+    page.add("<tr>{}<td>{}{}</td><td>{}</td>{}<td data-title=\"latest\">{}<br>{}</td><td>{}</td></tr>\n",
+             number_cell(of.sums.jobs, "jobs"), html_inline(survey_cause_words(of.cause, of.cause_title)),
              of.place.empty() ? (of.failure.empty() ? "" : "<br>" + html_inline(of.failure))
                               : fmt::format("<br><code>{}</code>", html_inline(of.place)),
-             html_inline(fmt::format("{}", fmt::join(of.users, ", "))), lost_cell(of.sums), html_inline(of.example),
-             of.last ? html_inline(time_text(*of.last)) : "", fix_text(of));
+             html_inline(fmt::format("{}", fmt::join(of.users, ", "))), lost_cell(of.sums, "lost"),
+             html_inline(of.example), html_inline(survey_time_words(of.last, of.last_by_file)), fix_text(of));
   page.add("</tbody>\n</table>\n</section>\n");
 }
 
@@ -94,6 +98,7 @@ void add_week_table(Document& page, const Survey& survey) {
              week_bar(week.failed.jobs, most), number_cell(week.failed.jobs), number_cell(week.jobs),
              lost_cell(week.failed));
   page.add("</tbody>\n</table>\n");
+  if (survey.file_dated > 0) page.add("<p class=\"muted\">{}.</p>\n", file_dated_words(survey));
   if (survey.undated > 0)
     page.add("<p class=\"muted\">{} no date.</p>\n", plural(survey.undated, "more failure has", "more failures have"));
   page.add("</section>\n");
@@ -106,19 +111,27 @@ std::string path_cell(const SurveyJob& job) {
                             : fmt::format("<a href=\"{}\">{}</a>", html_inline(percent_encoded(job.report)), path);
 }
 
+/// When it failed; "" for a job that did not.
+std::string failed_words(const SurveyJob& job) {
+  if (is_dated_by_file(job) && is_memory_failure(job)) return survey_time_words(job.file_time, true);
+  return survey_time_words(job.failed_at, false);
+}
+
 void add_job_row(Document& page, const SurveyJob& job) {
   const std::string cause = job.cause.empty() ? "" : short_cause_words(job);
-  page.add("<tr><td>{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>",
-           job.failed_at ? html_inline(time_text(*job.failed_at)) : "",
-           job.job.empty() ? "" : html_inline(job.job) + "<br>", path_cell(job), html_inline(job.user),
-           html_inline(job.program), html_inline(gpu_words(job)), html_inline(outcome_words(job.outcome)),
-           html_inline(cause));
-  page.add("<td class=\"n\">{}</td>", job.step ? std::to_string(*job.step) : "");
-  if (job.lost_seconds)
-    page.add("<td class=\"n\" data-value=\"{:.0f}\">{}</td></tr>\n", *job.lost_seconds,
-             html_inline(duration_text(*job.lost_seconds)));
-  else
-    page.add("<td class=\"n\"></td></tr>\n");
+  page.add(
+      "<tr><td data-title=\"failed\">{}</td><td>{}{}</td><td>{}</td><td>{}</td><td "
+      "data-title=\"GPU\">{}</td><td>{}</td>"
+      "<td data-title=\"cause\">{}</td>",
+      html_inline(failed_words(job)), job.job.empty() ? "" : html_inline(job.job) + "<br>", path_cell(job),
+      html_inline(job.user), html_inline(job.program), html_inline(gpu_words(job)),
+      html_inline(outcome_words(job.outcome)), html_inline(cause));
+  const std::string empty = "<td class=\"n\"></td>";
+  const std::string step = job.step ? std::to_string(*job.step) : "";
+  page.add("{}{}</tr>\n", job.step ? value_cell(step, step, "step") : empty,
+           job.lost_seconds
+               ? value_cell(fmt::format("{:.0f}", *job.lost_seconds), duration_text(*job.lost_seconds), "lost")
+               : empty);
 }
 
 /// The failures first, the latest on top. The jobs without a failure are folded.

@@ -86,8 +86,8 @@ std::string cell_text(const SurveyColumn& column, const std::string& cell, int w
   return std::string(static_cast<std::size_t>(std::max(width - count_columns(text), 0)), ' ') + text;
 }
 
-void add_table(Page& page, std::vector<SurveyColumn> columns) {
-  if (columns.empty()) return;
+/// Returns the columns that have room.
+std::vector<SurveyColumn> add_table(Page& page, std::vector<SurveyColumn> columns) {
   std::erase_if(columns, [](const SurveyColumn& column) { return column.is_empty(); });
   const std::vector<int> widths = fit_columns(columns, page.width());
   const auto row = [&](auto text_of) {
@@ -100,6 +100,7 @@ void add_table(Page& page, std::vector<SurveyColumn> columns) {
   page.line(page.paint.dim(row([](const SurveyColumn& column) { return column.title; })));
   const std::size_t rows = columns.empty() ? 0 : columns.front().cells.size();
   for (std::size_t i = 0; i < rows; ++i) page.line(row([&](const SurveyColumn& column) { return column.cells[i]; }));
+  return columns;
 }
 
 std::string minute_text(const std::optional<double>& time) {
@@ -109,11 +110,12 @@ std::string minute_text(const std::optional<double>& time) {
 
 /// The times of the jobs, without the year if all are of one year.
 std::vector<std::string> format_times(const std::vector<const SurveyJob*>& jobs) {
-  constexpr std::size_t year = 5;  // "2025-"
+  constexpr std::size_t year = 5, date_length = 10;  // "2025-", "2025-03-04"
   std::vector<std::string> times;
   std::set<std::string> years;
   for (const SurveyJob* job : jobs) {
-    times.push_back(minute_text(job->failed_at ? job->failed_at : job->ended_at));
+    times.push_back(minute_text(time_of(*job)));
+    if (is_dated_by_file(*job)) times.back() = times.back().substr(0, date_length) + " file";
     if (!times.back().empty()) years.insert(times.back().substr(0, year));
   }
   for (std::string& time : times)
@@ -164,7 +166,11 @@ void add_jobs(Page& page, const Survey& survey, bool whole) {
     columns[lost].cells.push_back(job->lost_seconds ? duration_text(*job->lost_seconds) : "");
     columns[result].cells.push_back(plain_line(result_words(*job)));
   }
-  add_table(page, std::move(columns));
+  const std::string time_title = columns[when].title;
+  const std::vector<SurveyColumn> kept = add_table(page, std::move(columns));
+  const bool by_file = std::any_of(jobs.begin(), jobs.end(), [](const auto* job) { return is_dated_by_file(*job); });
+  if (by_file && !kept.empty() && kept.front().title == time_title)
+    page.text("", page.paint.dim("file: no date was found near the failure, so this is the date of the file"));
 }
 
 void add_weeks(Page& page, const Survey& survey, bool whole) {
@@ -182,6 +188,7 @@ void add_weeks(Page& page, const Survey& survey, bool whole) {
     if (week.failed.timed > 0) text += ", " + lost_words(week.failed);
     page.line(clip_end(text, page.width()));
   }
+  if (survey.file_dated > 0) page.text("", file_dated_words(survey));
   if (survey.undated > 0) page.text("", plural(survey.undated, "more failure has", "more failures have") + " no date");
 }
 
@@ -210,6 +217,12 @@ std::string users_text(const std::vector<std::string>& users) {
   return shown == users.size() ? text : fmt::format("{} and {} more users", text, users.size() - shown);
 }
 
+/// For example " at 2025-03-04 09:32", " (2025-03-04, date of the file)"; "" without a date.
+std::string latest_words(const SurveyOffender& of) {
+  if (!of.last) return "";
+  return of.last_by_file ? fmt::format(" ({})", survey_time_words(of.last, true)) : " at " + minute_text(of.last);
+}
+
 void add_offenders(Page& page, const Survey& survey, bool whole) {
   if (survey.offenders.empty()) return;
   page.heading("Repeated failures: same cause, same place");
@@ -221,7 +234,7 @@ void add_offenders(Page& page, const Survey& survey, bool whole) {
     std::vector<std::string> details;
     if (!of.users.empty()) details.push_back("by " + users_text(of.users));
     if (of.sums.timed > 0) details.push_back(lost_words(of.sums));
-    details.push_back("latest: " + of.example + (of.last ? " at " + minute_text(of.last) : ""));
+    details.push_back("latest: " + of.example + latest_words(of));
     page.text("    ", plain_line(fmt::format("{}", fmt::join(details, "; "))));
     if (const std::string fix = offender_fix_words(of); !fix.empty())
       page.text("    ", plain_line(fmt::format("{} (oomdoctor explain {})", fix, of.fix->id)));

@@ -13,7 +13,7 @@
 #include "report/escape.h"
 #include "report/headline.h"
 #include "report/incident_words.h"
-#include "report/series_words.h"
+#include "report/series_choice.h"
 #include "report/snapshot_words.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t max_fixes = 3;         ///< in the short report
 constexpr std::size_t max_command_rows = 4;  ///< of the second and third fix; longer commands are left out
 constexpr int command_indent = 6;
+constexpr std::string_view question_label = " To narrow it down: ";
 constexpr std::size_t max_scopes = 4;  ///< of one fix: with more, the log does not show which of them is the user's
 
 std::string paint_outcome(const Page& page, const Report& report) {
@@ -38,7 +39,7 @@ std::string paint_outcome(const Page& page, const Report& report) {
 void add_all_clear(Page& page, const Report& report, bool quiet) {
   const std::string lines = read_words(report);
   const std::string growing = plain_line(growing_series_words(report));
-  const std::string words = outcome_words(Outcome::no_oom);
+  const std::string words = verdict_words(report);
   page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
                     fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
   if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else the series is above
@@ -64,6 +65,13 @@ std::string details_text(const Page& page, const ReportFix& fix, bool verbose) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// "Title: details". A title with a colon of its own is followed by a comma.
+std::string title_text(const Page& page, const ReportFix& fix, bool verbose) {
+  const std::string details = details_text(page, fix, verbose);
+  const std::string_view link = fix.title.find(": ") == fix.title.npos ? ": " : ", ";
+  return page.paint.bold(plain_line(fix.title)) + (details.empty() ? "" : std::string(link) + details);
+}
+
 /// Title and benefits, then the command for the first place of the setting, unless `printed` contains it.
 void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::set<std::string>& printed) {
   std::vector<std::string> rows;
@@ -71,7 +79,6 @@ void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::se
     rows = command_rows(page, fix.settings.front().text, command_indent);
   if (number > 1 && rows.size() > max_command_rows) rows.clear();
   if (fix.settings.size() > max_scopes) rows.clear();
-  const std::string details = details_text(page, fix, false);
   std::string scope;
   if (!rows.empty() && !fix.settings.front().scope.starts_with("plain ")) {
     FixSetting setting = fix.settings.front();
@@ -81,16 +88,13 @@ void add_short_fix(Page& page, const ReportFix& fix, std::size_t number, std::se
   }
   if (fix.settings.size() > max_scopes)
     scope = fmt::format("{}, {}, …: -v", plain_line(fix.settings[0].scope), plain_line(fix.settings[1].scope));
-  page.text(fmt::format(" {}. ", number), page.paint.bold(plain_line(fix.title)) +
-                                              (details.empty() ? "" : ": " + details) +
-                                              (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")));
+  page.text(fmt::format(" {}. ", number),
+            title_text(page, fix, false) + (scope.empty() ? "" : page.paint.dim(" (" + scope + ")")));
   page.lines(std::move(rows));
 }
 
 void add_full_fix(Page& page, const ReportFix& fix, std::size_t number) {
-  const std::string details = details_text(page, fix, true);
-  page.text(fmt::format(" {}. ", number),
-            page.paint.bold(plain_line(fix.title)) + (details.empty() ? "" : ": " + details));
+  page.text(fmt::format(" {}. ", number), title_text(page, fix, true));
   if (!fix.why.empty()) page.text("    ", plain_line(fix.why));
   for (const FixSetting& setting : fix.settings) {
     if (const std::string scope = scope_text(setting); !scope.empty()) page.text("    ", page.paint.dim(scope + ":"));
@@ -114,33 +118,18 @@ void add_success(Page& page, const Report& report, std::size_t shown) {
             plain_line(best->verify) + ".", 4);
 }
 
-/// One line for each cause that is possible: "  41% ████▏      Fragmentation", and one for the others together.
+/// One line for each cause that is possible, "  41% ████▏      Fragmentation", and one for the others.
 void add_candidates(Page& page, const Report& report) {
-  constexpr int cells = 10;              // one for 10%
-  constexpr double share_to_show = 0.3;  // of all others: less, and a reader misses nothing
-  const auto row = [&](double probability, std::string_view name) {
+  constexpr int cells = 10;  // one for 10%
+  for (const auto& [probability, name] : candidate_rows(report))
     page.text(fmt::format(" {:>4} {} ", percent_text(probability), pad(bar(probability, cells), cells)),
-              std::string(name));
-  };
-  const auto candidates = candidate_causes(report);
-  double others = 1;
-  for (const ReportCause* cause : candidates) {
-    row(cause->probability, plain_line(short_cause_name(*cause)));
-    others -= cause->probability;
-  }
-  if (others >= share_to_show && report.causes.size() > candidates.size() + 1)
-    row(others, "other causes, each less likely");
-}
-
-void add_question(Page& page, const Question& question) {
-  page.text(" To narrow it down: ", plain_line(question.text) + (question.command.empty() ? "." : ":"), 4);
-  if (!question.command.empty()) page.lines(command_rows(page, question.command, command_indent));
+              plain_line(name));
 }
 
 void add_all_advice(Page& page, const Report& report) {
   for (std::size_t i = 0; i < report.fixes.size(); ++i) add_full_fix(page, report.fixes[i], i + 1);
   if (const std::string plan = plan_words(report); !plan.empty()) page.text(" ", plan);
-  for (const Question& question : report.questions) add_question(page, question);
+  for (const Question& question : report.questions) add_question(page, question_label, question);
 }
 
 /// Three fixes, and one question if the cause is unclear. No command appears twice.
@@ -159,10 +148,18 @@ void add_first_advice(Page& page, const Report& report) {
   add_success(page, report, shown);
   if (report.verdict.cause != "undetermined" || is_nothing_to_fix(report)) return;
   for (const Question& question : report.questions)
-    if (!printed.contains(question.command)) return add_question(page, question);
+    if (!printed.contains(question.command)) return add_question(page, question_label, question);
 }
 
 }  // namespace
+
+void add_question(Page& page, std::string_view label, const Question& question) {
+  page.text(label, plain_line(question.text) + (question.command.empty() ? "." : ":"), 4);
+  if (question.prose)
+    page.text(std::string(command_indent, ' '), plain_line(question.command) + ".");
+  else if (!question.command.empty())
+    page.lines(command_rows(page, question.command, command_indent));
+}
 
 std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent) {
   const std::string blank(static_cast<std::size_t>(indent), ' ');
@@ -204,7 +201,8 @@ void add_verdict(Page& page, const Report& report, const RenderOptions& view) {
   if (is_about_earlier_run(report) && !report.fixes.empty()) page.text(" ", "For the earlier run:");
   view.verbose ? add_all_advice(page, report) : add_first_advice(page, report);
   if (is_unexplained(report))
-    page.text(" Next: ", "this may be no log of a training job; oomdoctor list formats shows what oomdoctor reads.");
+    page.text(" Next: ",
+              "this may not be the log of a training job; oomdoctor list formats shows what oomdoctor reads.");
   const std::string again = retry_words(verdict);
   if (report.fixes.empty() && !is_nothing_to_fix(report) && !again.empty())
     page.text(" Run again: ", plain_line(again) + ".");
@@ -275,7 +273,7 @@ std::vector<std::string> rule(const Report& report, const RenderOptions& view, i
     const auto hidden = static_cast<std::int64_t>(terminal::hidden_fixes(report));
     text = "── -v shows the evidence";
     if (hidden > 0) text += " and " + plural(hidden, "more fix", "more fixes");
-    if (has_cause(report.verdict)) explain = "oomdoctor explain " + plain_line(report.verdict.cause);
+    if (const std::string id = explained_id(report); !id.empty()) explain = "oomdoctor explain " + plain_line(id);
   }
   std::vector<std::string> rows;
   if (const std::string both = text + "; " + explain; !explain.empty() && count_columns(both) < width)

@@ -1,5 +1,5 @@
 // The short report: the failure and its location, the memory breakdown, the trend, the cause, and what won't help. It
-// prints each fact once; the verbose report has the numbers behind it.
+// prints each fact once; the verbose report has its numbers.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,6 +14,7 @@
 #include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -36,14 +37,17 @@ std::string where_words(const Report& report, const ReportIncident& of) {
 /// The id that `oomdoctor explain` takes, as a compiler prints the number of an error: "[leak]"; "[oom]" while the
 /// cause is unclear.
 std::string cause_label(const Report& report) {
-  if (report.verdict.cause.empty() || is_nothing_to_fix(report)) return "";
-  return has_cause(report.verdict) ? "[" + plain_line(report.verdict.cause) + "]" : "[oom]";
+  const std::string id = explained_id(report);
+  return id.empty() ? "" : "[" + plain_line(id) + "]";
 }
 
-/// The file name with its folder.
+/// The file name with its folder; of a library the path in it, because many have a "nn/modules.py".
 std::string short_file(const std::string& file) {
-  const auto name = file.rfind('/');
-  const auto folder = name == std::string::npos || name == 0 ? name : file.rfind('/', name - 1);
+  static constexpr std::string_view installed = "-packages";
+  if (const auto at = file.find(installed); at != std::string::npos && at + installed.size() + 1 < file.size())
+    return file.substr(at + installed.size() + 1);
+  const auto name = file.find_last_of("/\\");
+  const auto folder = name == std::string::npos || name == 0 ? name : file.find_last_of("/\\", name - 1);
   return folder == std::string::npos ? file : file.substr(folder + 1);
 }
 
@@ -80,7 +84,7 @@ void add_request(Page& page, const ReportIncident& of) {
   else if (of.requested_bytes)
     parts.push_back(page.paint.error(bytes_text(*of.requested_bytes)) + " requested" + limit_beside_account(of));
   // Code of a library is the place where nothing of the user's own is in the traceback.
-  const auto& place = of.frame ? of.frame : of.ask_frame;
+  const auto place = shown_place(of);
   if (place) parts.push_back(frame_text(page, *place));
   if (!parts.empty()) page.text("  ", fmt::format("{}", fmt::join(parts, " at ")));
   if (place) add_code(page, *place);
@@ -123,7 +127,9 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
                                 plain_line(short_locations(report, {refused.front()}, 1))));
   const std::size_t shown = std::min(fatal.size(), max_further);
   for (std::size_t i = 0; i < shown; ++i) {
-    const std::string title = incident_title(*fatal[i]), where = where_words(report, *fatal[i]);
+    const bool of_process = fatal[i]->kind == "host" && fatal[i]->process_bytes && !fatal[i]->numbers.empty();
+    const std::string title = incident_title(*fatal[i]);
+    const std::string where = where_words(report, *fatal[i]) + (of_process ? ": " + fatal[i]->numbers : "");
     page.text("  also: ", plain_line(title == incident_title(main) ? where : title + "  (" + where + ")"));
   }
   const auto more = static_cast<std::int64_t>(fatal.size() - shown) + (main.handled ? 0 : report.more_incidents);
@@ -136,22 +142,35 @@ std::string failure_words(const Report& report, const ReportIncident& of) {
   return plain_line(title + cause_clause(report, title));
 }
 
-void add_failures(Page& page, const Report& report) {
+}  // namespace
+
+const ReportIncident* add_headline(Page& page, const Report& report) {
   const auto roots = root_incidents(report);
-  if (roots.empty()) return;
+  if (roots.empty()) return nullptr;
   const ReportIncident& main = shown_incident(report, roots);
   const bool ended_otherwise = report.verdict.outcome == Outcome::ended_otherwise;
   if (ended_otherwise)
     page.text("", page.paint.error("error: ") + page.paint.bold(plain_line(report.verdict.headline)), 2);
   const bool overcome = is_nothing_to_fix(report) && !main.handled;
-  const std::string word = is_about_earlier_run(report)                  ? "earlier"
-                           : ended_otherwise || overcome || main.handled ? "warning"
-                                                                         : "error";
+  const bool unsure = report.verdict.outcome == Outcome::possible_oom;
+  const std::string word = is_about_earlier_run(report)                            ? "earlier"
+                           : ended_otherwise || overcome || main.handled || unsure ? "warning"
+                                                                                   : "error";
   const std::string label = word + cause_label(report) + ": ";
   page.text("",
             (word == "error" ? page.paint.error(label) : page.paint.warning(label)) +
                 page.paint.bold(failure_words(report, main) + (overcome ? " in an earlier run" : "")),
             2);
+  return &main;
+}
+
+namespace {
+
+void add_failures(Page& page, const Report& report) {
+  const ReportIncident* const said = add_headline(page, report);
+  if (said == nullptr) return;
+  const auto roots = root_incidents(report);
+  const ReportIncident& main = *said;
   page.text(page.paint.dim(" --> "), plain_line(where_words(report, main)));
   add_request(page, main);
   for (const std::string& words : following_words(report, main, 2)) page.text("  ", plain_line(words));
@@ -181,7 +200,7 @@ std::string values_text(const Report& report, const ReportSeries& of) {
       share && *share < nearly_full && of.unit != "%" && report.incidents.empty() && !is_growth(of.trend);
   const bool peaks_before = level ? of.max_value > far_above * std::max(of.first_value, of.last_value)
                                   : shares && of.max_value == of.first_value && of.max_value > of.last_value;
-  if (peaks_before) text += ", at most " + value_text(of, of.max_value);
+  if (peaks_before) text += ", max " + value_text(of, of.max_value);
   if (shares) text += fmt::format(" ({} of {})", percent_text(*share), bytes_text(*of.trend.capacity_bytes));
   if (const std::string steps = step_range_words(of); !steps.empty()) text += ", " + steps;
   if (of.first.line > 0) text += " (" + plain_line(range_of_lines(report, of.first, of.last)) + ")";
@@ -193,11 +212,18 @@ std::string single_values(const Page& page, const Report& report) {
   constexpr std::size_t max_values = 5;
   std::vector<std::string> values;
   std::set<std::string> shown;  // a peak that is the current value says nothing
-  for (const ReportSeries* of : sort_series(report))
-    if (is_single(*of) && values.size() < max_values && shown.insert(value_text(*of, of->max_value)).second)
-      values.push_back(clip_end(plain_line(series_title(report, *of)), page.width() / 2) + ": " +
-                       values_text(report, *of));
-  return capitalised(fmt::format("{}", fmt::join(values, ", ")));
+  std::set<std::int64_t> wholes;
+  for (const ReportSeries* of : sort_series(report)) {
+    const std::string value = value_text(*of, of->max_value);
+    if (!is_single(*of) || values.size() == max_values || !shown.insert(value).second) continue;
+    // Of a process, the whole says less than of a device.
+    const bool of_whole =
+        of->metric != "memory" && of->unit != "%" && peak_share(*of) && wholes.insert(*of->trend.capacity_bytes).second;
+    values.push_back(fmt::format("{}: {}{} ({})", clip_end(plain_line(series_title(report, *of)), page.width() / 2),
+                                 value, of_whole ? " of " + bytes_text(*of->trend.capacity_bytes) : "",
+                                 plain_line(short_locations(report, {of->first}, 1))));
+  }
+  return capitalised(fmt::format("{}", fmt::join(values, "; ")));
 }
 
 /// The same memory of another device that grows as well: it speaks against a process that came to one of them.
@@ -208,7 +234,7 @@ std::string other_growth(const Report& report, const ReportSeries& main) {
         of.trend.leak)
       others.push_back(&of);
   if (others.empty()) return "";
-  if (others.size() > 1) return fmt::format("it grows on {} other devices, too", others.size());
+  if (others.size() > 1) return fmt::format("it also grows on {} other devices", others.size());
   return fmt::format("also growing: {}, {} per {}", series_title(report, *others.front()),
                      rate_text(others.front()->trend.slope).rate, others.front()->x_unit);
 }
@@ -244,7 +270,12 @@ void add_short_series(Page& page, const Report& report) {
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);
-  if (report.ranks.size() >= min_ranks_for_summary) page.text("  ", "Ranks: " + plain_line(ranks_summary(report)));
+  if (report.ranks.size() >= min_ranks_for_summary) {
+    const auto failed =
+        std::count_if(report.ranks.begin(), report.ranks.end(), [](const auto& of) { return of.failed; });
+    const std::string others = other_ranks_words(report);  // the first line names a single rank that failed
+    if (failed > 1 || !others.empty()) page.text("  ", plain_line(failed > 1 ? ranks_summary(report) : others));
+  }
   if (!is_single(series) && !is_level(series) && !is_too_short) add_trend(page, report, series);
   // GPUs that the series in the report do not show may be other than these.
   if (const std::string others = other_gpus_words(report, series);
@@ -268,11 +299,33 @@ std::string_view first_fact(const Reason& reason) {
   return reason.facts.empty() ? std::string_view() : reason.facts.front();
 }
 
-/// Whether another line of the page shows the reason: the kill is in the failure's title, the growth in the series.
-bool is_shown(const Reason& reason) {
+/// Whether the first line has most words of the reason. Numbers and explanations are new.
+bool says_most(std::string_view first_line, std::string_view reason) {
+  constexpr std::size_t shortest = 4;  // bytes of a word that counts
+  constexpr double most = 0.6;
+  const std::string line = lower(first_line);
+  double words = 0, known = 0;
+  for (std::size_t at = 0, end = 0; at < reason.size(); at = end + 1) {
+    end = std::min(reason.find_first_of(" ,()", at), reason.size());
+    if (end - at < shortest) continue;
+    ++words;
+    known += line.find(lower(reason.substr(at, end - at))) != line.npos;
+  }
+  return known > most * words;
+}
+
+/// Whether another line of the page shows the reason: the kill and the phase are in the failure's title, the growth in
+/// the series.
+bool is_shown(const Report& report, const Reason& reason) {
   const std::string_view fact = first_fact(reason);
-  return fact == "host.kernel_kill" || fact == "host.allocation_failed" || fact == "host.limit_kill" ||
-         fact == "host.victims" || fact.starts_with("trend.");
+  if (fact == "host.kernel_kill" || fact == "host.allocation_failed" || fact == "host.limit_kill" ||
+      fact == "host.victims" || fact == "host.grows" || fact.starts_with("trend."))
+    return true;
+  const auto roots = root_incidents(report);
+  if (roots.empty() || reason.text.find(':') != reason.text.npos || !find_numbers(reason.text).empty()) return false;
+  const ReportIncident& main = shown_incident(report, roots);
+  return (fact.starts_with("phase.") && !phase_words(main.phase).empty()) ||
+         says_most(failure_words(report, main), reason.text);
 }
 
 /// Whether all numbers of a reason are on the page already. It then says the same in other words.
@@ -294,7 +347,9 @@ bool is_measurement(const Reason& reason) {
 }
 
 /// The strongest reasons that are not on the page yet. Without any, a reason that only repeats numbers of the page.
-std::vector<const Reason*> new_reasons(const ReportCause& cause, const std::set<std::string>& printed) {
+std::vector<const Reason*> new_reasons(const Report& report, const ReportCause& cause,
+                                       const std::set<std::string>& printed) {
+  const auto is_shown = [&](const Reason& reason) { return terminal::is_shown(report, reason); };
   std::vector<const Reason*> reasons;
   const Reason* repeated = nullptr;
   for (std::size_t i = 0; i < std::min(cause.because.size(), max_reasons); ++i) {
@@ -321,7 +376,7 @@ void add_why(Page& page, const Report& report) {
   if (report.causes.empty() || report.verdict.cause.empty()) return;
   const auto printed = find_numbers(page.str());
   if (report.verdict.cause != "undetermined") {
-    const auto reasons = new_reasons(report.causes.front(), printed);
+    const auto reasons = new_reasons(report, report.causes.front(), printed);
     for (std::size_t i = 0; i < reasons.size(); ++i)
       page.text(i == 0 ? "Why: " : "     ", reason_text(page, report, *reasons[i]));
     return;
@@ -333,17 +388,24 @@ void add_why(Page& page, const Report& report) {
     const auto own = std::find_if(cause.because.begin(), cause.because.end(),
                                   [&](const Reason& because) { return shown.insert(because.text).second; });
     if (own != cause.because.end())
-      page.text("", plain_line(short_cause_name(cause)) + "? " + reason_text(page, report, *own), 2);
+      page.text("",
+                fmt::format("Possible: {} – {}", plain_line(short_cause_name(cause)), reason_text(page, report, *own)),
+                2);
+    if (candidate != &report.causes.front()) continue;
+    const auto circumstance = std::find_if(cause.because.begin(), cause.because.end(), [&](const Reason& because) {
+      return because.weight == 0 && !find_numbers(because.text).empty() && !repeats(because.text, printed) &&
+             shown.insert(because.text).second;
+    });
+    if (circumstance != cause.because.end()) page.text("  ", capitalised(reason_text(page, report, *circumstance)));
   }
 }
 
-/// Leaves out advice that no line of the log suggests, and advice whose reason has the same numbers as that of an
-/// earlier one.
+/// Leaves out advice whose reason has the same numbers as that of an earlier one.
 void add_wrong_advice(Page& page, const Report& report) {
   std::set<std::string> printed;
-  for (const HeldBack& advice : report.held_back) {
-    if (!advice.generic && !repeats(advice.because, printed)) add_held_back(page, advice);
-    printed.merge(find_numbers(advice.because));
+  for (const HeldBack* advice : shown_advice(report)) {
+    if (!repeats(advice->because, printed)) add_held_back(page, *advice);
+    printed.merge(find_numbers(advice->because));
   }
 }
 

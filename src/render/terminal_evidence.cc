@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
+#include "base/ascii.h"
 #include "base/bytes.h"
 #include "render/chart.h"
 #include "render/excerpt.h"
@@ -12,6 +12,7 @@
 #include "report/advice_words.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -103,11 +104,12 @@ std::string run_location(const ReportRun& run, bool in_one_log) {
   return in_one_log ? fmt::format("lines {}–{}", run.first_line, run.last_line) : plain_line(run.path);
 }
 
-/// One failure, and one line for its consequences.
-void add_one(Page& page, const Report& report, const ReportIncident& of) {
+/// One failure, and one line for its consequences. The headline has the title of one of them.
+void add_one(Page& page, const Report& report, const ReportIncident& of, bool in_headline) {
   const std::string title = incident_title(of);
   page.blank();
-  page.text("", of.handled ? page.paint.warning(plain_line(title)) : page.paint.error(plain_line(title)));
+  if (!in_headline)
+    page.text("", of.handled ? page.paint.warning(plain_line(title)) : page.paint.error(plain_line(title)));
   page.text("  --> ", location_line(of));
   add_excerpt(page, of);
   add_frame(page, of);
@@ -136,15 +138,13 @@ std::string trend_line(const Page& page, const ReportSeries& series) {
   return is_growth(series.trend) ? page.paint.bold(trend) : trend;
 }
 
-std::string size_text(double bytes) { return bytes_text(whole_number(bytes)); }
-
-/// For example "28.12 → 39.20 GiB, at most 39.40 GiB, until step 154: out of memory, keeps growing".
+/// For example "28.12 → 39.20 GiB, max 39.40 GiB, until step 154: out of memory, keeps growing".
 std::string rank_text(const ReportRank* r) {
   std::string text;
   if (r->max_value) {
-    const std::string last = size_text(*r->last_value);
-    text = fmt::format("{} → {}, at most {}", drop_common_unit(last, size_text(*r->first_value)), last,
-                       size_text(*r->max_value));
+    const std::string last = bytes_text(*r->last_value);
+    text = fmt::format("{} → {}, max {}", drop_common_unit(last, bytes_text(*r->first_value)), last,
+                       bytes_text(*r->max_value));
   }
   if (r->last_step) text += fmt::format("{}until step {}", text.empty() ? "" : ", ", *r->last_step);
   std::string state = r->failed ? "out of memory" : "";
@@ -174,14 +174,14 @@ void add_cause(Page& page, const Report& report, const ReportCause& cause, bool 
 // Of a job with many ranks, -v shows those that matter: 120 lines in all. The JSON report has every one.
 constexpr std::size_t max_incidents = 6, max_series = 12, max_series_of_ranks = 4, max_ranks = 8;
 
-void add_incidents(Page& page, const Report& report) {
+void add_incidents(Page& page, const Report& report, const ReportIncident* in_headline) {
   const ReportIncident* with_account = nullptr;
   std::int64_t more = report.more_incidents;
   std::size_t shown = 0;
   for (const auto& incident : report.incidents) {
     if (incident.follows) continue;
     if (shown < max_incidents || incident.id == report.verdict.incident)
-      add_one(page, report, incident), ++shown;
+      add_one(page, report, incident, &incident == in_headline), ++shown;
     else
       ++more;
     // The memory breakdown of the failure that the verdict is about.
@@ -226,7 +226,7 @@ void add_ranks(Page& page, const Report& report) {
   std::erase_if(ranks, [](const ReportRank* r) { return rank_text(r).empty(); });
   if (ranks.empty()) return;
   page.heading("Ranks");
-  page.text("  ", ranks_summary(report));
+  page.text("  ", capitalised(ranks_summary(report)));
   std::size_t width = 0;
   for (const ReportRank* of : ranks) width = std::max(width, std::to_string(of->rank).size());
   const std::size_t shown = std::min(ranks.size(), max_ranks);
@@ -236,7 +236,7 @@ void add_ranks(Page& page, const Report& report) {
   double highest = 0;
   for (std::size_t i = shown; i < ranks.size(); ++i) highest = std::max(highest, ranks[i]->max_value.value_or(0));
   page.text("  ", plural(static_cast<std::int64_t>(ranks.size() - shown), "more rank", "more ranks") +
-                      (highest > 0 ? ", at most " + size_text(highest) : ""));
+                      (highest > 0 ? ", max " + bytes_text(highest) : ""));
 }
 
 void add_causes(Page& page, const Report& report) {
@@ -285,6 +285,14 @@ void add_inputs(Page& page, const Report& report) {
                                      bytes_text(bytes), count_text(coverage.claimed))));
 }
 
+/// How the run ended. In one log, its file is known: "(line 3)" for "(train.log:3)".
+std::string run_end(const ReportRun& run, bool in_one_log) {
+  std::string words = plain_line(run.headline);
+  const std::string file = "(" + plain_line(run.path.substr(run.path.rfind('/') + 1)) + ":";
+  if (const auto at = words.rfind(file); in_one_log && at != words.npos) words.replace(at, file.size(), "(line ");
+  return words;
+}
+
 void add_runs(Page& page, const Report& report, std::size_t max_runs) {
   if (report.runs.empty()) return;
   const bool in_one_log = report.runs.front().path == report.runs.back().path;
@@ -300,14 +308,15 @@ void add_runs(Page& page, const Report& report, std::size_t max_runs) {
                                                               run.outcome == Outcome::oom            ? "out of memory, "
                                                               : run.outcome == Outcome::possible_oom ? "possible OOM, "
                                                                                                      : "",
-                                                              plain_line(run.headline)));
+                                                              run_end(run, in_one_log)));
   }
 }
 
 void add_evidence(Page& page, const Report& report) {
+  const ReportIncident* const in_headline = add_headline(page, report);
   add_inputs(page, report);
   add_runs(page, report, all);
-  add_incidents(page, report);
+  add_incidents(page, report, in_headline);
   add_series(page, report);
   add_snapshots(page, report);
   add_ranks(page, report);

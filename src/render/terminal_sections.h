@@ -17,6 +17,9 @@ inline constexpr std::size_t all = static_cast<std::size_t>(-1);
 /// Everything above the verdict: of the short report, and of the verbose one.
 void add_brief(Page& page, const Report& report);
 void add_evidence(Page& page, const Report& report);
+/// The first line of a report: the failure that the verdict is about, with its cause; after an end by something else,
+/// that one first. Returns the failure; nullptr without one.
+const ReportIncident* add_headline(Page& page, const Report& report);
 /// The failure in the words of the report's first line, with its place; "" if the verdict is about something else.
 std::string first_words(const Report& report);
 
@@ -37,6 +40,8 @@ std::string verdict_line(const Page& page, const Report& report);
 
 /// The lines of a command to copy. They wrap only if they must; a remark moves below its command if both do not fit.
 std::vector<std::string> command_rows(const Page& page, const std::string& command, int indent);
+/// The question after its label, and the command or instruction that answers it.
+void add_question(Page& page, std::string_view label, const Question& question);
 
 /// The number of fixes that the short verdict leaves out.
 std::size_t hidden_fixes(const Report& report);

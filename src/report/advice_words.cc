@@ -9,8 +9,9 @@
 
 #include "base/ascii.h"
 #include "base/bytes.h"
-#include "growth/growth_limits.h"
 #include "model/scan_result.h"
+#include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -71,32 +72,21 @@ std::string_view clamped(const std::array<std::string_view, n>& texts, int level
   return texts[static_cast<std::size_t>(std::clamp(level, 0, static_cast<int>(n) - 1))];
 }
 
-/// The fullest of the devices that one monitor reads, else the one with the largest value.
-const ReportSeries* choose_fullest(const std::vector<const ReportSeries*>& order) {
-  const auto key = [](const ReportSeries* of) { return std::pair(peak_share(*of).value_or(0), of->max_value); };
-  const ReportSeries* fullest = order.front();
-  for (const ReportSeries* of : order)
-    if (of->metric == fullest->metric && key(of) > key(fullest)) fullest = of;
-  return fullest;
-}
-
-const ReportSeries* choose_series(const Report& report, const std::vector<const ReportSeries*>& order) {
-  if (const ReportSeries* growing = find_growing_series(report); growing != nullptr && report.incidents.empty())
-    return growing;
-  // Of few values, rises that are equal show more than peaks.
-  const auto equal =
-      std::find_if(order.begin(), order.end(), [](const ReportSeries* of) { return of->trend.equal_rises; });
-  if (equal != order.end()) return *equal;
-  const auto peak = std::find_if(order.begin(), order.end(), [&](const ReportSeries* of) {
-    return of->metric == "max_allocated" && of->n == order.front()->n;
-  });
-  if (is_growth(order.front()->trend)) return order.front();
-  if (peak != order.end()) return *peak;
-  const bool by_level = order.front()->metric == "used" || is_single(*order.front());
-  return by_level ? choose_fullest(order) : order.front();
-}
-
 }  // namespace
+
+std::vector<SignList> list_signs(const CauseExplanation& of) {
+  std::vector<SignList> lists{{"Signs for it", "for", &of.signs_for},
+                              {"Signs against it", "against", &of.signs_against}};
+  std::erase_if(lists, [](const SignList& list) { return list.signs->empty(); });
+  return lists;
+}
+
+std::vector<const HeldBack*> shown_advice(const Report& report) {
+  std::vector<const HeldBack*> shown;
+  for (const HeldBack& advice : report.held_back)
+    if (!advice.generic) shown.push_back(&advice);
+  return shown;
+}
 
 std::string_view cost_text(int cost) {
   return clamped<5>({"no slowdown", "up to 5% slower", "5 to 25% slower", "25 to 50% slower", "more than 50% slower"},
@@ -132,6 +122,11 @@ bool is_all_clear(const Report& report) {
 
 bool has_cause(const Verdict& verdict) { return !verdict.cause.empty() && verdict.cause != "undetermined"; }
 
+std::string explained_id(const Report& report) {
+  if (report.verdict.cause.empty() || is_nothing_to_fix(report)) return "";
+  return has_cause(report.verdict) ? report.verdict.cause : std::string(unclear_id);
+}
+
 std::string cause_name(const Verdict& verdict) {
   return verdict.cause_title.empty() ? verdict.cause : verdict.cause_title;
 }
@@ -161,7 +156,7 @@ std::string growth_clause(const Report& report) {
   if (main == nullptr || !main->trend.leak || because.empty()) return "";
   const auto& facts = because.front().facts;
   if (std::none_of(facts.begin(), facts.end(), [](const auto& name) { return name.starts_with("trend."); })) return "";
-  const std::string alone = only_growing_rank_words(report, *main);
+  const std::string alone = only_growing_words(report, *main);
   return fmt::format("{} per {}{}", rate_text(main->trend.slope).rate, main->x_unit, alone.empty() ? "" : ", " + alone);
 }
 
@@ -189,6 +184,31 @@ std::vector<const ReportCause*> candidate_causes(const Report& report) {
     if (candidates.empty() || (candidates.size() < most && cause.probability >= min_candidate))
       candidates.push_back(&cause);
   return candidates;
+}
+
+// The others are named if they are one or two: "other causes" would hide what the reader could check.
+std::vector<CandidateRow> candidate_rows(const Report& report) {
+  constexpr double share_to_show = 0.05;  // of the others
+  constexpr double nearly_all = 0.9;      // of the others
+  constexpr std::size_t most_named = 2;
+  const auto printed = [](double share) { return std::round(100 * share) / 100; };  // the rows add up to 100%
+  std::vector<CandidateRow> rows;
+  double others = 1;
+  for (const ReportCause* cause : candidate_causes(report)) {
+    rows.push_back({cause->probability, short_cause_name(*cause)});
+    others -= printed(cause->probability);
+  }
+  if (others <= share_to_show) return rows;
+  std::string names;
+  double named = 0;
+  for (std::size_t i = rows.size(); i < std::min(rows.size() + most_named, report.causes.size()); ++i) {
+    if (named >= nearly_all * others) break;
+    const std::string name = short_cause_name(report.causes[i]);
+    names += names.empty() ? name : " or " + uncapitalised(name);
+    named += report.causes[i].probability;
+  }
+  rows.push_back({others, named >= nearly_all * others ? names : "other causes"});
+  return rows;
 }
 
 std::string conclusion_words(const Report& report) {
@@ -227,38 +247,6 @@ std::string why_words(const Report& report) {
   return text;
 }
 
-const ReportSeries* find_growing_series(const Report& report) {
-  const auto leaks = [](const ReportSeries& of) {
-    return of.followed && of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence &&
-           of.kind != "running_maximum";
-  };
-  // Too few values for a verdict of growth, but they rise, so they are reported.
-  const auto rises = [](const ReportSeries& of) {
-    return of.followed && of.trend.moves && (of.x_unit == "step" || of.x_unit == "epoch");
-  };
-  const auto left = [](const ReportSeries& of) {
-    return of.trend.forecast ? of.trend.forecast->step - of.last_step.value_or(0) : HUGE_VAL;
-  };
-  const ReportSeries* first_full = nullptr;  // as in the verdict
-  for (const ReportSeries& of : report.series)
-    if (leaks(of) && (first_full == nullptr || (of.x_unit == first_full->x_unit && left(of) < left(*first_full))))
-      first_full = &of;
-  if (first_full != nullptr) return first_full;
-  const auto found = std::find_if(report.series.begin(), report.series.end(), rises);
-  return found == report.series.end() ? nullptr : &*found;
-}
-
-const ReportSeries* find_main_series(const Report& report) {
-  const std::vector<const ReportSeries*> order = sort_series(report);
-  if (order.empty()) return nullptr;
-  const ReportSeries* const found = choose_series(report, order);
-  // One value at the start of each run is no curve.
-  const bool across_runs = std::any_of(report.runs.begin(), report.runs.end(), [&](const ReportRun& run) {
-    return run.path == found->first.path && found->first.line < run.first_line && run.first_line <= found->last.line;
-  });
-  return across_runs && found->n <= static_cast<std::int64_t>(report.runs.size()) ? nullptr : found;
-}
-
 bool has_memory_values(const Report& report) {
   return !report.series.empty() || report.more_series > 0 || !report.snapshots.empty();
 }
@@ -291,31 +279,37 @@ std::string performed_checks_words(const Report& report) {
   const bool tables = std::all_of(report.inputs.begin(), report.inputs.end(),
                                   [](const ReportInput& input) { return input.kind != "log"; });
   const auto series = static_cast<std::int64_t>(report.series.size()) + report.more_series;
-  std::string looked = tables && series > 0
-                           ? fmt::format("the level of {}", plural(series, "memory series", "memory series"))
-                           : "OOM messages, kills, a full /dev/shm";
+  std::string looked = tables && series > 0 ? "the values of " + plural(series, "memory series", "memory series")
+                                            : "OOM messages, kills, a full /dev/shm";
   const auto followed =
       static_cast<std::int64_t>(std::count_if(report.series.begin(), report.series.end(),
                                               [](const ReportSeries& one) { return one.trend.shape != "too_short"; }));
-  if (!has_memory_values(report)) return looked + ". The log has no memory values that oomdoctor reads";
+  if (!has_memory_values(report)) return looked + ". The log has no memory values over time that oomdoctor reads";
   const bool zero = std::all_of(report.series.begin(), report.series.end(),
                                 [](const ReportSeries& one) { return one.max_value == 0 && one.first_value == 0; });
   if (tables && series > 0 && zero && report.more_series == 0) return looked + ", 0 bytes throughout";
   if (followed == 0) return looked;
   const std::int64_t all = followed + report.more_series;
   const std::string part = report.more_series > 0 ? count_text(followed) + " of " : "";
-  if (tables && all == series) return looked + (all == 1 ? " and its growth" : " and their growth");
+  if (tables && all == series)
+    return "the values and the growth of " + plural(series, "memory series", "memory series");
   return looked + fmt::format(", growth in {}{}", part, plural(all, "memory series", "memory series"));
 }
 
 std::string cost_words(const ReportFix& fix) { return fmt::format("{}", fmt::join(cost_parts(fix), ", ")); }
 
-std::vector<std::string> fix_details(const ReportFix& fix) {
-  std::vector<std::string> parts;
-  if (const std::string saving = saving_words(fix); !saving.empty()) parts.push_back(saving);
-  if (fix.enough) parts.emplace_back(enough_words);
-  for (const std::string& part : cost_parts(fix)) parts.push_back(part);
-  if (fix.if_not_already) parts.push_back("if not already set");
+std::string_view sufficiency_words(const ReportFix& fix) {
+  return fix.enough ? enough_words : fix.falls_short ? "may not be enough on its own" : "";
+}
+
+std::vector<std::string> fix_details(const ReportFix& fix, Effects effects) {
+  std::vector<std::string> parts{saving_words(fix), std::string(sufficiency_words(fix))};
+  if (effects == Effects::each)
+    parts.insert(parts.end(), {std::string(cost_text(fix.cost)), std::string(risk_text(fix.risk))});
+  else
+    for (const std::string& part : cost_parts(fix)) parts.push_back(part);
+  if (fix.if_not_already) parts.push_back("skip if already set");
+  std::erase(parts, "");
   return parts;
 }
 
@@ -334,12 +328,20 @@ std::string plan_words(const Report& report) {
                   computed_bytes_text(plan.need_bytes - plan.margin_bytes), computed_bytes_text(plan.need_bytes));
   if (numbers.empty()) return text + ".";
   text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
+  const ReportIncident* failure = verdict_incident(report);
+  const auto capacity = failure != nullptr ? failure->capacity_bytes : std::nullopt;
+  const bool fits_on_average =
+      plan.predicted_peak_bytes && capacity && *plan.predicted_peak_bytes + plan.margin_bytes <= *capacity;
+  if (numbers.size() > 1) text += " together";
   if (plan.would_have_fitted)
-    text += numbers.size() == 1 ? " would have been enough" : " together would have been enough";
+    text += " would have been enough";
+  else if (fits_on_average)
+    text += numbers.size() == 1 ? " is probably enough" : " are probably enough";
   else
-    text += numbers.size() == 1 ? " helps, but may not be enough" : " together help, but may not be enough";
-  if (plan.predicted_peak_bytes)
-    text += fmt::format(" (peak then: {})", computed_bytes_text(*plan.predicted_peak_bytes));
+    text += numbers.size() == 1 ? " helps, but may not be enough" : " help, but may not be enough";
+  if (plan.predicted_peak_bytes && capacity)
+    text += fmt::format(" (peak then: about {} of {})", computed_bytes_text(*plan.predicted_peak_bytes),
+                        computed_bytes_text(*capacity));
   return text + ".";
 }
 

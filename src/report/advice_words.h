@@ -7,18 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/causes.h"
 #include "oomdoctor/report.h"
 
 namespace oomdoctor {
-
-/// Reports that people read leave out causes below it, except for the first; the JSON has them.
-inline constexpr double min_shown_probability = 0.02;
 
 /// Whether nothing failed and nothing is at risk.
 bool is_all_clear(const Report& report);
 /// Whether the verdict names a cause. cause_name() is its title, or its id without a title.
 bool has_cause(const Verdict& verdict);
 std::string cause_name(const Verdict& verdict);
+/// The id of a failure whose cause is unclear, where reports print the id of a cause. JSON has "undetermined".
+inline constexpr std::string_view unclear_id = "oom";
+/// What `oomdoctor explain` takes to explain the verdict: the id of its cause, or unclear_id; "" if nothing failed.
+std::string explained_id(const Report& report);
 /// Whether TensorFlow's pool tried a size that the driver refused: it then tries smaller ones, and no program caught
 /// it.
 bool is_pool_refusal(const ReportIncident& of);
@@ -34,7 +36,7 @@ bool is_nothing_to_fix(const Report& report);
 std::string short_cause_name(const ReportCause& cause);
 /// "3 OOMs caught. " before a conclusion about several failures that the program caught; else "".
 std::string caught_words(const Report& report);
-/// The verdict's cause behind the title of its failure, with its confidence: ": memory leak (95%)", ": cause unclear";
+/// The verdict's cause after the title of its failure, with its confidence: ": memory leak (95%)", ": cause unclear";
 /// " (99%)" if the title says it already; "" without a cause.
 std::string cause_clause(const Report& report, std::string_view title);
 /// What cause_clause() says of growth that is the first reason for the cause: "+48.0 MiB per step, only rank 17 of 64
@@ -43,19 +45,18 @@ std::string growth_clause(const Report& report);
 /// The causes to name while the cause is unclear, the most probable first: at most two, and none that is
 /// improbable.
 std::vector<const ReportCause*> candidate_causes(const Report& report);
+/// One row for each of these, and one for all others together, unless they are improbable.
+struct CandidateRow {
+  double probability = 0;
+  std::string name;
+};
+std::vector<CandidateRow> candidate_rows(const Report& report);
 /// The cause with its confidence: "Memory leak: each step keeps memory (95%)". If the cause is unclear, the two most
 /// probable causes: "Cause unclear: Fragmentation 40%, Memory leak 20%". Without a cause, the headline.
 std::string conclusion_words(const Report& report);
 /// The cause with its probability. If the headline names the cause already, with the strongest reason. "" without a
 /// cause.
 std::string why_words(const Report& report);
-/// A series that grows although nothing failed: a leak with enough confidence, else a short series that rises. Null if
-/// there is none. Points into the report.
-const ReportSeries* find_growing_series(const Report& report);
-/// The series that a report shows if it shows one: a growing one, else the peaks of the GPU's memory, else the one with
-/// most values. Of single values, the largest. Null if there is none.
-const ReportSeries* find_main_series(const Report& report);
-
 /// True if oomdoctor read values of memory, or a snapshot of an allocator.
 bool has_memory_values(const Report& report);
 
@@ -70,6 +71,16 @@ std::string growing_series_words(const Report& report);
 /// 3 memory series".
 std::string performed_checks_words(const Report& report);
 
+/// The signs for a cause and those against it, as `oomdoctor explain` lists them; no empty list. Points into `of`.
+struct SignList {
+  std::string_view title, side;  ///< "Signs for it", "for"
+  const std::vector<std::string>* signs = nullptr;
+};
+std::vector<SignList> list_signs(const CauseExplanation& of);
+
+/// What does not help, without what is popular everywhere and neither shown nor suggested by this log.
+std::vector<const HeldBack*> shown_advice(const Report& report);
+
 /// The slowdown of a fix: class 0 to 4. Other numbers are clamped.
 std::string_view cost_text(int cost);
 /// The effect of a fix on the training result: class 0 to 3. Other numbers are clamped.
@@ -79,8 +90,12 @@ inline constexpr std::string_view enough_words = "enough on its own", free_words
 std::string cost_words(const ReportFix& fix);
 /// "Fixed when", or "Done when" for a diagnostic, which fixes nothing.
 std::string_view success_label(const ReportFix& fix);
-/// For example {"saves 4.20 to 6.00 GiB", "enough on its own", "costs nothing"}.
-std::vector<std::string> fix_details(const ReportFix& fix);
+/// Whether the fix alone frees what is missing; "" if that is not known.
+std::string_view sufficiency_words(const ReportFix& fix);
+/// Cost and risk together, or each in its own words also where there is none.
+enum class Effects { together, each };
+/// For example {"saves 4.20 to 6.05 GiB", "enough on its own", "costs nothing"}.
+std::vector<std::string> fix_details(const ReportFix& fix, Effects effects = Effects::together);
 /// The missing memory, and the fixes that together free it, by their numbers in the report; "" without a plan.
 std::string plan_words(const Report& report);
 

@@ -6,15 +6,27 @@
 #include <set>
 #include <fmt/core.h>
 
+#include "base/ascii.h"
+#include "facts/programs.h"
 #include "growth/growth_limits.h"
 #include "growth/steady.h"
 #include "judge/verdict.h"
 #include "report/headline.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 
 namespace oomdoctor {
 namespace {
+
+/// A file of a program that oomdoctor knows, also where it runs from a copy of its source: "ultralytics/nn/tasks.py".
+bool is_of_program(std::string_view file) {
+  const auto& programs = all_programs();
+  return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
+    return std::any_of(program.files.begin(), program.files.end(),
+                       [&](const std::string& part) { return path_contains(file, part); });
+  });
+}
 
 // Points of a drawn series: four per column for as many columns as a screen shows, fewer if there are very many series.
 constexpr std::size_t max_points_of_one = 1600, min_points_of_one = 400, points_of_all = 32'000;
@@ -143,8 +155,8 @@ class Assembler {
     return all;
   }
 
-  /// The ranks that ran out of memory independently like this one. A rank whose own request was refused is no
-  /// consequence of another rank's failure.
+  /// The ranks that ran out of memory independently like this one. A rank whose own request was refused is not
+  /// a consequence of another rank's failure.
   std::vector<int> ranks_alike(std::size_t index) const {
     const Incident& first = scan_.incidents[index];
     std::set<int> ranks;
@@ -203,8 +215,11 @@ class Assembler {
     r.epoch_over = in.when.epoch_over;
     if (analysis_.phases[index].id == "evaluation") r.bar = in.when.bar;
     r.phase = analysis_.phases[index].id;
-    r.moment = analysis_.phases[index].moment;
-    r.numbers = decisive_numbers(in.oom, analysis_.facts);
+    const bool compiled = in.oom.agent == Agent::xla && in.oom.has(OomTrait::planned);
+    r.moment = compiled ? "compile" : analysis_.phases[index].moment;
+    const DecisiveNumbers numbers = decisive_numbers(in.oom, analysis_.facts);
+    r.numbers = numbers.text;
+    if (analysis_.primary == index) r.other_memory = known_memory(in.oom, analysis_.facts, numbers);
     r.requested_bytes = count(oom.request);
     r.capacity_bytes = count(oom.capacity);
     r.free_bytes = count(oom.free);
@@ -216,10 +231,26 @@ class Assembler {
     r.limit_bytes = count(oom.limit);
     for (const OtherProcess& o : oom.others)
       if (o.pid != 0) r.other_processes.emplace_back(o.pid, o.used.count);
-    const auto frame = [](const Frame& f) { return ReportFrame{f.file, f.line, f.function, f.code}; };
-    if (!oom.frames.empty()) r.ask_frame = frame(oom.frames.back());
-    for (auto f = oom.frames.rbegin(); f != oom.frames.rend() && !r.frame; ++f)
-      if (!f->library) r.frame = frame(*f);
+    const auto frame = [](const Frame& f) { return ReportFrame{f.file, f.line, f.function, f.code, f.runs_any}; };
+    // Where the log ends within the traceback, its entry point says nothing of the place, unless an import failed.
+    const auto is_entry = [](const Frame& f) {
+      return f.outer && f.function == "<module>" && f.code.find("import ") == f.code.npos;
+    };
+    const auto asks =
+        std::find_if_not(oom.frames.rbegin(), oom.frames.rend(), [](const Frame& f) { return f.passes_on; });
+    if (asks != oom.frames.rend() && !asks->outer && !asks->file.empty()) r.ask_frame = frame(*asks);
+    const auto is_own = [](const Frame& f) { return !f.library && !f.file.empty(); };
+    auto own = std::find_if(oom.frames.rbegin(), oom.frames.rend(), is_own);
+    // The code that calls a program is the user's, unless it only starts the program.
+    if (own != oom.frames.rend() && is_of_program(own->file))
+      if (const auto caller = std::find_if(own, oom.frames.rend(),
+                                           [&](const Frame& f) {
+                                             return is_own(f) && !is_of_program(f.file) && f.function != "main" &&
+                                                    !f.function.starts_with('<');
+                                           });
+          caller != oom.frames.rend())
+        own = caller;
+    if (own != oom.frames.rend() && !is_entry(*own)) r.frame = frame(*own);
     if (const auto& account = analysis_.accounts[index]) {
       ReportAccount a;
       a.capacity_bytes = account->capacity.count;
@@ -287,7 +318,7 @@ class Assembler {
     return false;
   }
 
-  /// Level series are left out on request: a headline names them only beside a growing one.
+  /// Level series are left out on request: a headline names them only next to a growing one.
   void add_series(Report& r, bool with_level_ones) const {
     for (std::size_t i = 0; i < scan_.series.size(); ++i) {
       if (scan_.series[i].metric == Metric::input_length)

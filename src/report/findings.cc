@@ -38,7 +38,7 @@ std::string frame_key(const std::optional<ReportFrame>& frame) {
   return without_numbers(name + ":" + frame->function);
 }
 
-/// The text behind the fingerprint: only what stays the same in each run with this failure.
+/// The text that the fingerprint is made of: only what stays the same in each run with this failure.
 std::string fingerprint_key(const ReportIncident& of) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", of.kind, of.agent, without_numbers(of.message_format), frame_key(of.frame),
                      frame_key(of.ask_frame));
@@ -60,7 +60,7 @@ void add_verdict(Finding& to, const Report& report) {
     for (const auto& reason : cause->because) add_log_lines(to, reason.locations);
 }
 
-/// The user's source file is in the repository, the log usually is not. "<string>" is no file.
+/// The user's source file is in the repository, the log usually is not. "<string>" is not a file.
 bool names_own_line(const ReportIncident& of) {
   return of.frame && of.frame->line > 0 && !of.frame->file.empty() && of.frame->file.front() != '<';
 }

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "report/advice_words.h"
-#include "report/incident_words.h"
 #include "report/series_words.h"
 #include "report/utf8.h"
 #include "report/words.h"
@@ -25,9 +24,7 @@ std::string file_and_line(const Location& at) {
   return file_and_line(at.path, at.line);
 }
 
-std::string size_text(double bytes) { return bytes_text(whole_number(std::round(bytes))); }
-
-/// "Row Remapper: New row marked …": what the driver says behind the numbers of an Xid, its process and the name of
+/// "Row Remapper: New row marked …": what the driver says after the numbers of an Xid, its process and the name of
 /// this.
 std::string_view skip_xid(std::string_view message) {
   constexpr std::string_view begin = "Xid (";
@@ -40,6 +37,14 @@ std::string_view skip_xid(std::string_view message) {
   return message;
 }
 
+/// What follows PyTorch's "[enforce fail at inline_container.cc:445] . ", after the name of the exception.
+std::string_view skip_check(std::string_view message) {
+  constexpr std::string_view begin = "[enforce fail at ", end = "] . ";
+  const std::size_t at = message.find(begin), close = message.find(end, at);
+  if (at != message.npos && close != message.npos) message.remove_prefix(close + end.size());
+  return message;
+}
+
 /// The message of the line, without what a logger, the driver or the recorder of a run puts before it.
 std::string quoted_message(std::string_view line) {
   constexpr std::size_t longest = 100;  // bytes
@@ -47,6 +52,7 @@ std::string quoted_message(std::string_view line) {
   std::string_view message = skip_location(line.substr(std::min(peel_prefix(line).length, line.size())));
   if (message.starts_with(recorder)) message.remove_prefix(std::min(message.find(": ") + 2, message.size()));
   message = skip_xid(message);
+  message = skip_check(message);
   const std::string_view shown = utf8_prefix(message, longest);
   return fmt::format("`{}{}`", shown, shown.size() < message.size() ? "…" : "");
 }
@@ -73,7 +79,11 @@ bool records_wear(const RunEnd& end) {
 }
 
 std::string numbers_with_place(const ReportIncident& of) {
-  return fmt::format("{} ({})", of.numbers.empty() ? "no numbers printed" : of.numbers, file_and_line(of.location));
+  // What the log says elsewhere is not in the line of the failure.
+  if (of.numbers.empty())
+    return fmt::format("{}failed at {}", of.other_memory.empty() ? "" : of.other_memory + "; ",
+                       file_and_line(of.location));
+  return fmt::format("{} ({})", of.numbers, file_and_line(of.location));
 }
 
 /// The cause, then a detail. A title with a colon has its own first clause.
@@ -83,26 +93,40 @@ std::string with_title(const std::string& title, const std::string& detail) {
 
 std::string after_semicolon(const std::string& text) { return text.empty() ? "" : "; " + text; }
 
+/// The earlier runs that ran out of memory, by their index. Those that may have done so count only if no other did.
+struct EarlierFailures {
+  std::vector<std::size_t> runs;
+  std::string_view verb = "ran out of memory";
+};
+EarlierFailures find_earlier_failures(const Runs& runs, const ScanResult& scan) {
+  EarlierFailures proved, possible{{}, "may have run out of memory"};
+  for (std::size_t k = 0; k + 1 < runs.all.size(); ++k) {
+    if (!runs.all[k].failure) continue;
+    const Oom& oom = scan.incidents[*runs.all[k].failure].oom;
+    const bool unclear = oom.has(OomTrait::sigkill) || oom.has(OomTrait::vanished) || oom.has(OomTrait::suspected);
+    (unclear ? possible : proved).runs.push_back(k);
+  }
+  return proved.runs.empty() ? possible : proved;
+}
+
 /// For example "an earlier run (1 of 3) ran out of memory (train.log:88)"; "" if none did.
-std::string earlier_failure(const Runs& runs, const Report& report) {
-  std::vector<std::size_t> failed;
-  for (std::size_t k = 0; k + 1 < runs.all.size(); ++k)
-    if (runs.all[k].failure) failed.push_back(k);
+std::string earlier_failure(const Runs& runs, const ScanResult& scan, const Report& report) {
+  const auto& [failed, verb] = find_earlier_failures(runs, scan);
   if (failed.empty()) return "";
   const ReportIncident& last = report.incidents[*runs.all[failed.back()].failure];
-  const std::string place = fmt::format(" ran out of memory ({})", file_and_line(last.location));
+  const std::string place = fmt::format(" {} ({})", verb, file_and_line(last.location));
   if (failed.size() > 1) return fmt::format("{} earlier runs of {}{}", failed.size(), runs.all.size(), place);
   return fmt::format("an earlier run ({} of {}){}", failed.front() + 1, runs.all.size(), place);
 }
 
 /// For example "runs 1 and 2 ran out of memory"; "" if only the last run did.
-std::string earlier_failures(const Runs& runs) {
+std::string earlier_failures(const Runs& runs, const ScanResult& scan) {
+  const auto& [indices, verb] = find_earlier_failures(runs, scan);
   std::vector<std::string> failed;
-  for (std::size_t k = 0; k + 1 < runs.all.size(); ++k)
-    if (runs.all[k].failure) failed.push_back(std::to_string(k + 1));
+  for (const std::size_t k : indices) failed.push_back(std::to_string(k + 1));
   if (failed.empty()) return "";
-  if (failed.size() > 3) return fmt::format("{} earlier runs ran out of memory", failed.size());
-  return fmt::format("{} {} ran out of memory", failed.size() == 1 ? "run" : "runs", fmt::join(failed, " and "));
+  if (failed.size() > 3) return fmt::format("{} earlier runs {}", failed.size(), verb);
+  return fmt::format("{} {} {}", failed.size() == 1 ? "run" : "runs", fmt::join(failed, " and "), verb);
 }
 
 /// Words the headline. Holds references only while headline() runs.
@@ -115,7 +139,7 @@ class Headline {
   std::string text() const {
     const std::size_t runs = analysis_.runs.all.size();
     if (verdict_.outcome == Outcome::unrecognised) return of_unreadable();
-    const std::string earlier = earlier_failures(analysis_.runs);
+    const std::string earlier = earlier_failures(analysis_.runs, scan_);
     if (verdict_.outcome == Outcome::ended_otherwise) {
       const bool progressed =
           scan_.last_progress && scan_.last_progress->span.first_line >= analysis_.runs.last().first_line;
@@ -125,7 +149,7 @@ class Headline {
                                    : "";
       if (records_wear(*verdict_.end)) return "the log shows " + end_with_place(*verdict_.end);
       return fmt::format("the {}run ended with {}{}{}", runs == 1 ? "" : "last ", end_with_place(*verdict_.end), step,
-                         after_semicolon(earlier_failure(analysis_.runs, report_)));
+                         after_semicolon(earlier_failure(analysis_.runs, scan_, report_)));
     }
     if (is_open()) return fmt::format("{}; {}", lost_evidence_words(report_), of_rest());
     if (analysis_.runs.overcome) return fmt::format("{} runs; {}, the last one got further", runs, earlier);
@@ -159,7 +183,7 @@ class Headline {
   std::string of_rest() const {
     if (analysis_.facts.is_true("run.at_risk") || analysis_.facts.is_true("run.scarce")) return of_risk();
     if (analysis_.runs.outcome == Outcome::ended_otherwise) return "the log shows " + end_with_place(*verdict_.end);
-    if (analysis_.runs.overcome) return earlier_failures(analysis_.runs) + ", the last one got further";
+    if (analysis_.runs.overcome) return earlier_failures(analysis_.runs, scan_) + ", the last one got further";
     if (analysis_.runs.outcome == Outcome::handled_oom) return "the log shows an OOM that the program survived";
     return fmt::format("no memory failure in the {} that could be read{}",
                        plural(scan_.coverage.lines, "line", "lines"), after_semicolon(growing_series_words(report_)));
@@ -180,7 +204,7 @@ class Headline {
     const Facts& facts = analysis_.facts;
     if (!facts.is_true("run.at_risk"))
       return fmt::format("tensors came within {} of the GPU's capacity",
-                         size_text(facts.number("run.headroom").value_or(0)));
+                         bytes_text(facts.number("run.headroom").value_or(0)));
     if (const auto steep = facts.text("run.steep")) return *steep;
     if (const auto kept = facts.text("snapshot.growth"); kept && growth().empty()) return *kept;
     const std::string id = "series-" + std::to_string(*analysis_.main_series + 1);
@@ -209,7 +233,7 @@ class Headline {
     return with_title(title, numbers_with_place(in));
   }
 
-  /// The growth of the main series in words; "" if it is no leak.
+  /// The growth of the main series in words; "" if it is not a leak.
   std::string growth() const {
     if (!analysis_.main_series) return "";
     const Series& s = scan_.series[*analysis_.main_series];
@@ -221,7 +245,7 @@ class Headline {
         t.working.last_value < t.working.first_value ? "fell"
         : t.shape == Shape::accelerating             ? "grew at an increasing rate"
                                                      : "grew",
-        size_text(t.working.first_value), size_text(t.working.last_value),
+        bytes_text(t.working.first_value), bytes_text(t.working.last_value),
         file_and_line(scan_.inputs.at(static_cast<std::size_t>(last.span.source)).path, last.span.first_line));
   }
 

@@ -15,7 +15,7 @@ namespace oomdoctor {
 
 /// The failure that the verdict is about; null if it is about none. Points into the report.
 const ReportIncident* verdict_incident(const Report& report);
-/// The failures that are no consequence of an earlier one.
+/// The failures that are not a consequence of an earlier one.
 std::vector<const ReportIncident*> root_incidents(const Report& report);
 /// Of such failures, the one that the verdict is about, else the last one. There must be one.
 const ReportIncident& shown_incident(const Report& report, const std::vector<const ReportIncident*>& roots);
@@ -23,18 +23,31 @@ const ReportIncident& shown_incident(const Report& report, const std::vector<con
 /// How often the log prints the message again. What only an allocator's counter shows is not printed.
 std::int64_t printed_again(const ReportIncident& of);
 
+std::string moment_words(const ReportIncident& of);  ///< for example "at step 1000, in the backward pass"; may be ""
 std::string incident_title(
     const ReportIncident& of);  ///< for example "GPU 0 ran out of memory at step 1000, in the backward pass"
 std::string incident_circumstances(
     const ReportIncident& of);  ///< for example "rank 3, host gpu-01, pid 4712"; may be ""
 
-/// The decisive numbers of the judged failure, for example "1.50 GiB requested, 1.06 GiB of 23.69 GiB free"; "" if the
-/// log prints none.
-std::string decisive_numbers(const Oom& oom, const Facts& facts);
+/// The decisive numbers of a failure, for example "1.50 GiB requested, 1.06 GiB of 23.69 GiB free".
+struct DecisiveNumbers {
+  std::string text;                      ///< "" if the log prints none
+  std::vector<std::int64_t> sizes = {};  ///< in bytes, those in the text
+};
+DecisiveNumbers decisive_numbers(const Oom& oom, const Facts& facts);
+
+/// What else is known of the memory that was short: what the job requested, its limit, what was in use, and the
+/// machine; "" if `numbers` say all of it.
+std::string known_memory(const Oom& oom, const Facts& facts, const DecisiveNumbers& numbers);
 
 /// The failures that follow `of`: "the same on 3 other ranks, at a.log:7, …", "2 further failures, at …". Each
 /// names at most `most` locations. May be empty.
 std::vector<std::string> following_words(const Report& report, const ReportIncident& of, std::size_t most);
+
+/// The frame that shows the place of a failure: the user's own, else the library's that asked for the memory. Nothing
+/// if that only runs what any program has compiled or recorded, as JAX's executables and the engine of the backward
+/// pass.
+std::optional<ReportFrame> shown_place(const ReportIncident& of);
 
 /// The line of code of a frame, with "…" if its statement goes on: a traceback prints only the first line of it.
 /// "train.py:88"; the file alone if the line is unknown.

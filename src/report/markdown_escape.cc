@@ -108,7 +108,7 @@ bool begins_block(std::string_view text, std::size_t at) {
   return c == '=' || ((c == '-' || c == '+') && (ends || text[1] == c));
 }
 
-/// The character at byte `at` so that it is no markup.
+/// The character at byte `at` so that it is not markup.
 std::string markdown_character(std::string_view text, std::size_t at) {
   const char c = text[at];
   if (c == '<') return "&lt;";

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "report/words.h"
 
@@ -56,7 +57,7 @@ const ReportSeries* choose(const Report& report, std::optional<double> steps_per
 }
 
 std::string value_text(double value, const Pulse& pulse) {
-  return pulse.unit == "%" ? percent_text(value / 100) : bytes_text(static_cast<std::int64_t>(std::llround(value)));
+  return pulse.unit == "%" ? percent_text(value / 100) : bytes_text(value);
 }
 
 }  // namespace

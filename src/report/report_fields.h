@@ -19,12 +19,12 @@ inline constexpr FieldSpec as_step_or_infinite{.form = NumberForm::step, .infini
 void fields(auto& field, Is<Location> auto& of) {
   field.type("location");
   field("path", of.path);
-  std::optional<std::int64_t> line, end_line;  // a file that is no text has none
+  std::optional<std::int64_t> line, end_line;  // a file that is not text has none
   if (!of.event && !of.offset) line = of.line, end_line = of.end_line;
   field("line", line, {.description = "1-based line on which the message begins", .minimum = 0});
   field("end_line", end_line, as_count);
   field("event", of.event, {.description = "0-based event of the device's trace in a snapshot", .minimum = 0});
-  field("offset", of.offset, {.description = "0-based byte of an unpacked file that is no text", .minimum = 0});
+  field("offset", of.offset, {.description = "0-based byte of an unpacked file that is not text", .minimum = 0});
   field.words_only(of.excerpt, of.column, of.end_column, of.lead);
 }
 
@@ -97,6 +97,7 @@ void fields(auto& field, Is<ReportFrame> auto& of) {
   field("line", of.line, as_count);
   field("function", of.function);
   field("code", of.code, if_any);
+  field.words_only(of.runs_any);
 }
 
 /// The sizes are those of the message as printed. The memory breakdown has sums and differences.
@@ -123,7 +124,8 @@ void fields(auto& field, Is<ReportIncident> auto& of) {
         {.optional = true,
          .values = {"load", "first_step", "optimizer_init", "forward", "backward", "optimizer", "evaluation",
                     "generation", "checkpoint_save", "checkpoint_load", "data_loading"}});
-  field.words_only(of.context, of.time, of.run_step, of.epoch_over, of.bar, of.moment, of.numbers, of.accelerator);
+  field.words_only(of.context, of.time, of.run_step, of.epoch_over, of.bar, of.moment, of.numbers, of.other_memory,
+                   of.accelerator);
   field("requested_bytes", of.requested_bytes, in_bytes);
   field("capacity_bytes", of.capacity_bytes, in_bytes);
   field("free_bytes", of.free_bytes, in_bytes);
@@ -287,6 +289,12 @@ void fields(auto& field, Is<Reason> auto& of) {
   field("locations", of.locations);
 }
 
+void fields(auto& field, Is<ExplainedFix> auto& of) { field.words_only(of.id, of.title); }
+
+void fields(auto& field, Is<CauseExplanation> auto& of) {
+  field.words_only(of.text, of.signs_for, of.signs_against, of.fixes, of.no_fix);
+}
+
 void fields(auto& field, Is<ReportCause> auto& of) {
   field.type("cause");
   field("cause", of.cause);
@@ -295,7 +303,7 @@ void fields(auto& field, Is<ReportCause> auto& of) {
   field("explain", of.explain, if_any);
   field("because", of.because);
   field("against", of.against);
-  field.words_only(of.guide);
+  field.words_only(of.guide, of.explanation);
 }
 
 void fields(auto& field, Is<FixSetting> auto& of) {
@@ -303,7 +311,7 @@ void fields(auto& field, Is<FixSetting> auto& of) {
   field("text", of.text, {.description = "a line to copy"});
   field("from", of.from, if_any);
   field("to", of.to, if_any);
-  field.words_only(of.from_facts, of.from_locations, of.prose);
+  field.words_only(of.from_facts, of.from_locations, of.prose, of.gap);
 }
 
 /// `saves` and `settings` are always present, and empty if unknown.
@@ -333,7 +341,7 @@ void fields(auto& field, Is<ReportFix> auto& of) {
   field("settings", of.settings);
   field("not_with", of.not_with);
   field("verify", of.verify, if_any);
-  field.words_only(of.diagnostic, of.outside, of.allows, of.facts);
+  field.words_only(of.diagnostic, of.outside, of.allows, of.falls_short, of.facts);
   field("locations", of.locations, if_any);
 }
 
@@ -358,6 +366,7 @@ void fields(auto& field, Is<Question> auto& of) {
   field("missing", of.missing);
   field("text", of.text);
   field("command", of.command);
+  field.words_only(of.prose, of.gap);
 }
 
 void fields(auto& field, Is<ReportNote> auto& of) {
@@ -537,7 +546,7 @@ void fields(auto& field, Is<Report> auto& of) {
   field("input_lengths", of.input_lengths,
         {.description = "lengths of the batches' inputs, where the log prints them; no memory", .optional = true});
   field("ranks", of.ranks,
-        {.description = "the ranks beside each other, by number; there where two are known", .optional = true});
+        {.description = "the ranks next to each other, by number; there where two are known", .optional = true});
   field("snapshots", of.snapshots, {.description = "of each allocator snapshot, device by device", .optional = true});
   field("causes", of.causes, {.description = "the most probable first"});
   field("fixes", of.fixes, {.description = "in the order to try"});

@@ -8,9 +8,9 @@
 
 #include "base/ascii.h"
 #include "base/bytes.h"
-#include "growth/growth_limits.h"
 #include "model/evidence.h"
 #include "report/incident_words.h"
+#include "report/series_choice.h"
 #include "report/words.h"
 
 namespace oomdoctor {
@@ -49,8 +49,8 @@ std::string since_words(const ReportSeries& of) {
 /// ", accelerating by 14.6 KiB per step"; "" for growth at one rate.
 std::string acceleration_words(const ReportSeries& of) {
   if (of.trend.shape != "accelerating") return "";
-  return fmt::format(", accelerating by {} per {}",
-                     computed_bytes_text(whole_number(std::round(std::abs(of.trend.acceleration.value)))), of.x_unit);
+  return fmt::format(", accelerating by {} per {}", computed_bytes_text(std::abs(of.trend.acceleration.value)),
+                     of.x_unit);
 }
 
 // Of the batch that fits: a reserve for the rounding of the allocator, fragments and longer samples, and the CUDA
@@ -76,6 +76,16 @@ bool names_more_than_memory(std::string_view label) {
   return !name.empty() && name != "memory" && name != "mem";
 }
 
+/// The ranks that neither failed nor grow, of the first one's kind of memory.
+std::vector<const ReportRank*> find_calm_ranks(const Report& report) {
+  std::vector<const ReportRank*> calm;
+  for (const ReportRank& rank : report.ranks)
+    if (rank.max_value && !rank.metric.empty() && !rank.failed && !rank.leak &&
+        (calm.empty() || rank.metric == calm.front()->metric))
+      calm.push_back(&rank);
+  return calm;
+}
+
 }  // namespace
 
 bool changes_between_counts(const ReportSeries& of) {
@@ -88,10 +98,8 @@ bool changes_between_counts(const ReportSeries& of) {
   });
 }
 
-bool measures_free_memory(const ReportSeries& of) { return of.metric == "free" || of.metric == "host_available"; }
-
 std::string value_text(const ReportSeries& of, double value) {
-  return of.unit == "%" ? fmt::format("{:.1f}%", value) : bytes_text(whole_number(value), of.quantum);
+  return of.unit == "%" ? fmt::format("{:.1f}%", value) : bytes_text(value, of.quantum);
 }
 
 std::string series_title(const Report& report, const ReportSeries& of) {
@@ -104,7 +112,13 @@ std::string series_title(const Report& report, const ReportSeries& of) {
            (of.metric == "host_utilization" && !names_machine(of) && names_more_than_memory(of.label)))
     title += ", " + of.label;
   else if (same_name > 1 && !of.label.empty() && of.label != title)
-    title += ", " + of.label;
+    title = of.label.starts_with(title + ",") ? of.label : title + ", " + of.label;
+  // A counter that only rises, or that the program resets, is one of peaks.
+  const std::string named = lower(title);
+  const bool has_no_peak_metric = of.metric == "memory" || of.metric.starts_with("host_");
+  if (has_no_peak_metric && (of.kind == "running_maximum" || of.kind == "reset_maximum") &&
+      named.find("peak") == named.npos && named.find("max") == named.npos && named.find(',') == named.npos)
+    title = "peak " + title;
   const bool in_other_runs =
       of.run && std::any_of(report.series.begin(), report.series.end(), [&](const ReportSeries& other) {
         return other.run != of.run && other.metric == of.metric && other.label == of.label;
@@ -113,15 +127,19 @@ std::string series_title(const Report& report, const ReportSeries& of) {
 }
 
 std::string range_words(const ReportSeries& of) {
-  const std::string last = value_text(of, of.last_value);
-  std::string text = drop_common_unit(last, value_text(of, of.first_value)) + " → " + last;
-  if (measures_free_memory(of)) {
-    double least = of.first_value;
-    for (const ReportPoint& point : of.points) least = std::min(least, point.y);
-    if (least < of.last_value && least < of.first_value) text += ", at least " + value_text(of, least);
-  } else if (of.max_value > of.last_value && of.max_value > of.first_value) {
-    text += ", at most " + value_text(of, of.max_value);
+  std::string first = value_text(of, of.first_value), last = value_text(of, of.last_value);
+  if (of.unit != "%" && first == last && of.first_value != of.last_value) {
+    first = decimal_bytes_text(whole_number(of.first_value));
+    last = decimal_bytes_text(whole_number(of.last_value));
   }
+  std::string text = drop_common_unit(last, first) + " → " + last;
+  const bool is_free = measures_free_memory(of);
+  double extreme = is_free ? of.first_value : of.max_value;
+  if (is_free)
+    for (const ReportPoint& point : of.points) extreme = std::min(extreme, point.y);
+  const std::string beyond = value_text(of, extreme);
+  if (is_free ? extreme < std::min(of.first_value, of.last_value) : extreme > std::max(of.first_value, of.last_value))
+    if (beyond != first && beyond != last) text += (is_free ? ", min " : ", max ") + beyond;
   return text;
 }
 
@@ -129,7 +147,11 @@ std::string step_range_words(const ReportSeries& of) {
   if (!of.first_step || !of.last_step) return "";
   const bool anew = std::any_of(of.points.begin(), of.points.end(),
                                 [&](const ReportPoint& point) { return point.x > *of.last_step; });
-  return fmt::format("{}s {}–{}{}", of.x_unit, step_text(*of.first_step), step_text(*of.last_step),
+  // Where the last stretch has a single value, its step is not the end of the others.
+  double last = *of.last_step;
+  for (const ReportPoint& point : of.points)
+    if (anew && *of.last_step <= *of.first_step) last = std::max(last, point.x);
+  return fmt::format("{}s {}–{}{}", of.x_unit, step_text(*of.first_step), step_text(last),
                      anew ? ", counted anew in between" : "");
 }
 
@@ -147,12 +169,6 @@ std::string known_rate_words(const ReportSeries& of) {
   if (!rate.interval.empty()) text += fmt::format(" ({}{})", rate.interval, rate.rate.substr(rate.rate.rfind(' ')));
   text += acceleration_words(of);
   return text + (of.trend.release.empty() ? "" : "; " + of.trend.release);
-}
-
-std::optional<double> peak_share(const ReportSeries& of) {
-  if (measures_free_memory(of)) return std::nullopt;
-  const double whole = of.unit == "%" ? 100 : static_cast<double>(of.trend.capacity_bytes.value_or(0));
-  return whole > 0 && of.max_value <= whole ? std::optional(of.max_value / whole) : std::nullopt;
 }
 
 std::string nearly_full_words(const Report& report, const ReportSeries& of, double time, double x) {
@@ -174,7 +190,9 @@ std::string nearly_full_words(const Report& report, const ReportSeries& of, doub
                                                     : "";
   const std::string size = of.unit == "%" ? value_text(of, whole) : bytes_text(*of.trend.capacity_bytes);
   // Of host RAM that is not in use, a part is neither free nor available, and another is cache that is both.
-  const std::string left = value_text(of, whole - of.max_value) + (of.unit == "%" ? "" : " of " + size);
+  const double rest = whole - of.max_value;
+  const std::string left =
+      of.unit == "%" ? value_text(of, rest) : computed_bytes_text(rest, of.quantum) + " of " + size;
   // Only a full one is 100% full.
   const double full = of.max_value < whole ? std::min(99.0, std::round(100 * of.max_value / whole)) : 100;
   return fmt::format("{} was {:.0f}% full at its peak{}{}: {} {}", what, full,
@@ -191,12 +209,11 @@ std::string headroom_words(const Report& report) {
   const double capacity = static_cast<double>(*fullest->trend.capacity_bytes), peak = fullest->max_value;
   std::string text =
       fmt::format("Peak {} of {} ({}), {} free", value_text(*fullest, peak), bytes_text(*fullest->trend.capacity_bytes),
-                  percent_text(peak / capacity), value_text(*fullest, capacity - peak));
-  const auto batch = std::find_if(report.settings.begin(), report.settings.end(),
-                                  [](const ReportSetting& setting) { return setting.name == "batch_size"; });
-  if (batch == report.settings.end() || report.verdict.outcome != Outcome::no_oom) return text + ".";
+                  percent_text(peak / capacity), computed_bytes_text(capacity - peak, fullest->quantum));
+  const std::string batch = find_setting(report, "batch_size");
+  if (batch.empty() || report.verdict.outcome != Outcome::no_oom) return text + ".";
   // Weights and states do not grow with the batch. So the peak grows less than in proportion to it.
-  const double now = std::strtod(batch->value.c_str(), nullptr);
+  const double now = std::strtod(batch.c_str(), nullptr);
   const double usable = (1 - batch_margin) * capacity - (is_of_framework(*fullest) ? beside_tensors : 0);
   const double fits = peak > 0 ? std::floor(now * usable / peak) : 0;
   if (!(now >= 1) || fits <= now) return text + ".";
@@ -207,9 +224,9 @@ std::string headroom_words(const Report& report) {
 std::string trend_words(const ReportSeries& of) {
   if (is_growth(of.trend)) return growth_words(of) + (of.trend.release.empty() ? "" : "; " + of.trend.release);
   if (of.trend.unsure)
-    return fmt::format("{}; {} values do not tell growth from loading", measures_free_memory(of) ? "fell" : "rose",
-                       of.n);
-  // Shares and the free memory beside them are shown only.
+    return fmt::format("{}; {} values are too few to distinguish growth from loading",
+                       measures_free_memory(of) ? "fell" : "rose", of.n);
+  // Shares and the free memory next to them are shown only.
   constexpr i64 enough = 5;  // values for a trend
   if (of.trend.why.empty() && of.trend.shape == "too_short" && of.n >= enough) return "its growth is not measured";
   if (changes_between_counts(of) && !of.trend.why.empty()) return "in the last long stretch: " + of.trend.why;
@@ -246,16 +263,19 @@ std::string forecast_words(const Report& report, const ReportSeries& of) {
   return text;
 }
 
-std::string only_growing_rank_words(const Report& report, const ReportSeries& growing) {
-  if (!growing.rank) return "";
+std::string only_growing_words(const Report& report, const ReportSeries& growing) {
+  if (!growing.rank && !growing.device) return "";
   const auto is_like = [&](const ReportSeries& other) {
-    return other.trend.shape != "too_short" && other.rank && other.metric == growing.metric &&
-           other.label == growing.label;
+    return other.trend.shape != "too_short" && (growing.rank ? other.rank : other.device) &&
+           other.metric == growing.metric && other.label == growing.label;
   };
   const auto alike = std::count_if(report.series.begin(), report.series.end(), is_like);
   const auto grow = std::count_if(report.series.begin(), report.series.end(),
                                   [&](const ReportSeries& other) { return is_like(other) && other.trend.leak; });
-  return alike > 1 && grow == 1 ? fmt::format("only rank {} of {} grows", *growing.rank, alike) : "";
+  if (alike < 2 || grow != 1) return "";
+  const int number = growing.rank ? *growing.rank : *growing.device;
+  return fmt::format("only {} {} of {}{} grows", growing.rank ? "rank" : device_name(growing.accelerator), number,
+                     alike, number < alike ? "" : " in the log");
 }
 
 // Compares series of the same rank only. A growing counter next to a constant one shows the component that grows.
@@ -287,32 +307,8 @@ std::string relation_words(const Report& report, const ReportSeries& growing) {
     words = "PyTorch's own memory does not grow: another process or a library takes it";
   else if (host(growing) && gpu_flat && !gpu_grows)
     words = "GPU memory does not grow: the leak is in host RAM";
-  const std::string alone = only_growing_rank_words(report, growing);
+  const std::string alone = only_growing_words(report, growing);
   return words + (words.empty() || alone.empty() ? "" : "; ") + alone;
-}
-
-bool is_growth(const ReportTrend& trend) {
-  if (trend.unsure) return false;
-  return trend.leak || ((trend.shape == "linear" || trend.shape == "accelerating") && trend.slope.low > 0);
-}
-
-bool is_single(const ReportSeries& of) { return of.n == 1; }
-
-std::vector<const ReportSeries*> sort_series(const Report& report) {
-  std::vector<const ReportSeries*> order;
-  for (const auto& series : report.series)
-    if (series.max_value != 0 || series.first_value != 0) order.push_back(&series);
-  // In a list of processes or containers, the largest comes first.
-  const bool processes = std::all_of(order.begin(), order.end(), [&](const ReportSeries* s) {
-    return s->metric == "host_rss" || (s->metric == "host_used" && !s->label.empty() && order.size() > 1);
-  });
-  std::stable_sort(order.begin(), order.end(), [processes](const ReportSeries* a, const ReportSeries* b) {
-    if (a->followed != b->followed) return a->followed;
-    if (is_growth(a->trend) != is_growth(b->trend)) return is_growth(a->trend);
-    if (a->n != b->n || !processes) return a->n > b->n;
-    return a->max_value > b->max_value;
-  });
-  return order;
 }
 
 std::vector<const ReportRank*> sort_ranks(const Report& report) {
@@ -347,25 +343,46 @@ std::string other_gpus_words(const Report& report, const ReportSeries& of) {
                      one ? "peaks" : "peak", low == high ? low : drop_common_unit(high, low) + " to " + high);
 }
 
-std::string ranks_summary(const Report& report) {
-  std::vector<double> peaks;
-  std::int64_t failed = 0;
-  for (const ReportRank& r : report.ranks) {
-    if (r.max_value) peaks.push_back(*r.max_value);
-    failed += r.failed;
+// A gauge is read between the steps: its maximum is not a peak.
+std::string other_ranks_words(const Report& report) {
+  constexpr double close = 0.02;  // of a level: less is not a change
+  const std::vector<const ReportRank*> others = find_calm_ranks(report);
+  if (others.empty()) return "";
+  double low = *others.front()->max_value, high = low;
+  bool flat = true;
+  for (const ReportRank* of : others) {
+    const double least = std::min(of->first_value.value_or(*of->max_value), of->last_value.value_or(*of->max_value));
+    low = std::min(low, least), high = std::max(high, *of->max_value);
+    flat &= *of->max_value - least <= close * *of->max_value;
   }
+  const bool several_values = std::any_of(report.series.begin(), report.series.end(), [&](const ReportSeries& of) {
+    return of.n > 1 && of.metric == others.front()->metric &&
+           std::any_of(others.begin(), others.end(), [&](const ReportRank* rank) { return rank->rank == of.rank; });
+  });
+  const auto count = static_cast<std::int64_t>(others.size());
+  const ReportSeries* const main = find_main_series(report);
+  // Below the series of one of them, "others" would be others than this one.
+  const bool shown = main != nullptr && std::any_of(others.begin(), others.end(),
+                                                    [&](const ReportRank* rank) { return main->rank == rank->rank; });
+  const std::string who = others.size() == report.ranks.size() ? "all " + plural(count, "rank", "ranks")
+                          : shown ? plural(count, "rank that did not fail:", "ranks that did not fail:")
+                                  : plural(count, "other", "others");
+  const std::string top = computed_bytes_text(high), bottom = computed_bytes_text(low);
+  const bool known_flat = flat && several_values;
+  if (high - low <= close * high) return fmt::format("{}{} at {}", who, known_flat ? " flat" : "", top);
+  const std::string from = drop_common_unit(top, bottom);
+  return known_flat ? fmt::format("{} flat at {} to {}", who, from, top)
+                    : fmt::format("{} between {} and {}", who, from, top);
+}
+
+std::string ranks_summary(const Report& report) {
+  const auto failed =
+      std::count_if(report.ranks.begin(), report.ranks.end(), [](const ReportRank& rank) { return rank.failed; });
   std::string text = plural(static_cast<std::int64_t>(report.ranks.size()), "rank", "ranks");
   if (failed > 0) text += fmt::format(", {} of them out of memory", count_text(failed));
-  if (peaks.size() < 2) return text;
-  const auto middle = peaks.begin() + static_cast<std::ptrdiff_t>(peaks.size() / 2);
-  std::nth_element(peaks.begin(), middle, peaks.end());
-  const auto named = std::find_if(report.ranks.begin(), report.ranks.end(),
-                                  [](const ReportRank& r) { return r.max_value && !r.metric.empty(); });
-  if (named == report.ranks.end()) return text;
-  // A gauge is read between the steps: its maximum is no peak.
-  ReportSeries of;
-  of.metric = named->metric;
-  return text + fmt::format("; a typical rank has at most {} ({})", bytes_text(whole_number(*middle)), series_name(of));
+  const std::string others = other_ranks_words(report);
+  if (!others.empty() && find_calm_ranks(report).size() == report.ranks.size()) return others;
+  return text + (others.empty() ? "" : "; " + others);
 }
 
 }  // namespace oomdoctor

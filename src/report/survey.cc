@@ -14,7 +14,6 @@
 #include "base/natural_order.h"
 #include "model/evidence.h"
 #include "oomdoctor/version.h"
-#include "report/advice_words.h"
 #include "report/findings.h"
 #include "report/incident_words.h"
 
@@ -52,17 +51,6 @@ std::string find_program_name(const Analysis& analysis, const ReportIncident* fa
   return failure != nullptr ? failure->framework : "";
 }
 
-/// The GPU that failed if the log numbers its GPUs, else any one.
-std::string find_gpu(const Report& report, const ReportIncident* failure) {
-  const std::string own = failure != nullptr && failure->device ? fmt::format("gpu/{}", *failure->device) : "gpu";
-  std::string any;
-  for (const ReportSetting& setting : report.settings) {
-    if (setting.name == own) return setting.value;
-    if (any.empty() && (setting.name == "gpu" || setting.name.starts_with("gpu/"))) any = setting.value;
-  }
-  return any;
-}
-
 /// At least this many: what the log shows of ranks, and of GPUs that failed.
 std::optional<std::int64_t> count_gpus(const Report& report, const Analysis& analysis) {
   std::set<int> devices;
@@ -77,7 +65,7 @@ std::optional<std::int64_t> count_gpus(const Report& report, const Analysis& ana
   return gpus >= 1 ? std::optional(whole_number(gpus)) : std::nullopt;
 }
 
-/// A library's frame is no place: every program that calls it has the same.
+/// A library's frame is not a place: every program that calls it has the same.
 std::string place_words(const std::optional<ReportFrame>& own) {
   if (!own) return "";
   const std::string file = own->file.substr(own->file.find_last_of("/\\") + 1);
@@ -105,8 +93,7 @@ std::optional<double> checkpoint_of_other_logs(const ScanResult& scan, const Inc
                                                double to) {
   std::optional<double> latest;
   for (const Event& event : scan.remarks) {
-    const auto* remark = std::get_if<Remark>(&event.what);
-    if (remark == nullptr || remark->id != "phase/checkpoint_save" || !event.when.time ||
+    if (remark_of(event, "phase/checkpoint_save") == nullptr || !event.when.time ||
         event.evidence.span.source == failure.evidence.span.source)
       continue;
     if (const double time = *event.when.time; time >= from && time <= to && time > latest.value_or(0)) latest = time;
@@ -150,9 +137,6 @@ std::string date_text(std::int64_t day) {
   return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
                      static_cast<unsigned>(date.day()));
 }
-
-/// The date of the job: of its failure, else of its end.
-std::optional<double> time_of(const SurveyJob& job) { return job.failed_at ? job.failed_at : job.ended_at; }
 
 std::vector<SurveyWeek> group_by_week(const std::vector<SurveyJob>& jobs) {
   std::map<std::int64_t, SurveyWeek> by_day;
@@ -216,7 +200,8 @@ SurveyOffender make_offender(const std::vector<const SurveyJob*>& jobs) {
   offender.place = latest.place;
   offender.failure = latest.failure;
   offender.example = latest.path;
-  offender.last = latest.failed_at;
+  offender.last = time_of(latest);
+  offender.last_by_file = is_dated_by_file(latest);
   std::set<std::string> users;
   for (const SurveyJob* job : jobs) {
     add(offender.sums, *job);
@@ -227,7 +212,7 @@ SurveyOffender make_offender(const std::vector<const SurveyJob*>& jobs) {
   return offender;
 }
 
-/// Jobs that share neither a known cause nor a known place are no repetition.
+/// Jobs that share neither a known cause nor a known place are not a repetition.
 std::vector<SurveyOffender> list_offenders(const std::vector<SurveyJob>& jobs) {
   std::map<std::string, std::vector<const SurveyJob*>> by_fingerprint;
   for (const SurveyJob& job : jobs)
@@ -252,6 +237,13 @@ void add_to_group(std::vector<SurveyGroup>& groups, const std::string& id, const
 
 }  // namespace
 
+std::optional<double> time_of(const SurveyJob& job) {
+  if (job.failed_at || job.ended_at) return job.failed_at ? job.failed_at : job.ended_at;
+  return job.file_time;
+}
+
+bool is_dated_by_file(const SurveyJob& job) { return !job.failed_at && !job.ended_at && job.file_time; }
+
 bool is_memory_failure(const SurveyJob& job) {
   return job.outcome == Outcome::oom || (job.outcome == Outcome::possible_oom && !job.failure.empty());
 }
@@ -263,7 +255,7 @@ SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const An
   job.path = failure != nullptr ? failure->location.path : report.inputs.empty() ? "" : report.inputs.front().path;
   job.logs = static_cast<std::int64_t>(report.inputs.size());
   job.program = find_program_name(analysis, failure);
-  job.gpu = find_gpu(report, failure);
+  job.gpu = find_gpu(report, failure != nullptr ? failure->device : std::nullopt);
   job.gpus = count_gpus(report, analysis);
   job.outcome = report.verdict.outcome;
   job.cause = report.verdict.cause;
@@ -298,6 +290,7 @@ Survey make_survey(std::vector<SurveyJob> jobs, std::vector<ReportNote> notes) {
     if (!is_memory_failure(job)) continue;
     add(survey.failed, job);
     survey.undated += !time_of(job);
+    survey.file_dated += is_dated_by_file(job);
     add_to_group(survey.causes, job.cause, job.cause_title, job);
   }
   const auto badness = [](const SurveyGroup& group) {

@@ -19,6 +19,10 @@ bool is_memory_failure(const SurveyJob& job);
 /// which the run failed. Unknown if the log has one date only, or the report is by a machine whose log began earlier.
 SurveyJob make_survey_job(const Report& report, const ScanResult& scan, const Analysis& analysis);
 
+/// The date of the job: of its failure, else of its end, else of its log's file.
+std::optional<double> time_of(const SurveyJob& job);
+bool is_dated_by_file(const SurveyJob& job);
+
 /// Sorts the jobs and adds them up. The order of the jobs has no effect.
 Survey make_survey(std::vector<SurveyJob> jobs, std::vector<ReportNote> notes);
 

@@ -9,7 +9,6 @@
 namespace oomdoctor {
 
 inline constexpr FieldSpec text_or_null{.null_if_empty = true};
-inline constexpr FieldSpec count_or_null{.null_if_empty = true, .minimum = 0};
 
 /// "2025-03-04T09:32:10": databases and programs read this form as a time. "" becomes null.
 inline std::string iso_time(const std::optional<double>& time) {
@@ -25,7 +24,7 @@ void fields(auto& field, Is<SurveyFix> auto& of) {
 }
 
 void fields(auto& field, Is<SurveyJob> auto& of) {
-  std::string failed_at = iso_time(of.failed_at), ended_at = iso_time(of.ended_at);
+  std::string failed_at = iso_time(of.failed_at), ended_at = iso_time(of.ended_at), file_time = iso_time(of.file_time);
   field("job", of.job, {.description = "number of the scheduler", .null_if_empty = true});
   field("path", of.path, {.description = "the log of the failure, else the first one"});
   field("logs", of.logs, {.description = "number of logs", .minimum = 1});
@@ -51,6 +50,9 @@ void fields(auto& field, Is<SurveyJob> auto& of) {
         {.description = "the latest date up to the failure, by the log's clock: 2025-03-04T09:32:10",
          .null_if_empty = true});
   field("ended_at", ended_at, {.description = "the last date in the logs", .null_if_empty = true});
+  field("file_time", file_time,
+        {.description = "the last change of the log's file, UTC, where no date was found near the failures",
+         .null_if_empty = true});
   field("lost_seconds", of.lost_seconds,
         {.description = "from lost_since to the failure", .null_if_empty = true, .minimum = 0});
   field("lost_since", of.lost_since,
@@ -93,7 +95,11 @@ void fields(auto& field, Is<SurveyOffender> auto& of) {
   field("failure", of.failure, {.description = "of the latest job, in words", .null_if_empty = true});
   field("users", of.users);
   field("example", of.example, {.description = "the log of the latest job"});
-  field("last", last, {.description = "the latest failure", .null_if_empty = true});
+  field(
+      "last", last,
+      {.description = "the latest failure; the last change of its log's file where no date was found near the failures",
+       .null_if_empty = true});
+  field.words_only(of.last_by_file);
   field("fix", of.fix, {.description = "the one that the most of these jobs list"});
   field("fix_jobs", of.fix_jobs, {.description = "number of jobs that list it", .minimum = 0});
   field("sums", of.sums);
@@ -111,7 +117,9 @@ void fields(auto& field, Is<Survey> auto& of) {
   field("outcomes", of.outcomes, {.description = "the worst first"});
   field("causes", of.causes, {.description = "of these jobs; the most jobs first"});
   field("weeks", of.weeks);
-  field("undated", of.undated, {.description = "failures without a date", .minimum = 0});
+  field("undated", of.undated, {.description = "failures without a date, also of the log's file", .minimum = 0});
+  field("file_dated", of.file_dated,
+        {.description = "failures with the date of the log's file only; weeks count them", .minimum = 0});
   field("offenders", of.offenders,
         {.description = "at least two jobs with the same cause in the same place; the most jobs first"});
   field("notes", of.notes);

@@ -48,6 +48,18 @@ std::string survey_headline(const Survey& survey) {
                      percent_text(static_cast<double>(failed) / static_cast<double>(all)));
 }
 
+std::string survey_time_words(const std::optional<double>& time, bool by_file) {
+  constexpr std::size_t date_length = 10;  // "2025-03-04"
+  if (!time) return "";
+  return by_file ? time_text(*time).substr(0, date_length) + ", date of the file" : time_text(*time);
+}
+
+std::string file_dated_words(const Survey& survey) {
+  if (survey.file_dated == 0) return "";
+  return plural(survey.file_dated, "failure has the date of its file: no date was found near it",
+                "failures have the date of their file: no date was found near them");
+}
+
 std::string outcome_count_words(const SurveyGroup& group) {
   constexpr std::pair<Outcome, const char*> words[] = {{Outcome::oom, "out of memory"},
                                                        {Outcome::possible_oom, "possibly out of memory"},

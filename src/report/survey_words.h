@@ -2,6 +2,7 @@
 // output.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "oomdoctor/survey.h"
@@ -14,6 +15,10 @@ std::string gpu_hours_text(double gpu_seconds);  ///< for example "310 GPU hours
 std::string lost_words(const SurveySums& sums);
 /// For example "12 of 40 jobs ran out of memory (30%)".
 std::string survey_headline(const Survey& survey);
+/// For example "2025-03-04 09:32:10", "2025-03-04, date of the file"; "" without a date.
+std::string survey_time_words(const std::optional<double>& time, bool by_file);
+/// "3 failures have the date of their file: no date was found near them"; "" if none has.
+std::string file_dated_words(const Survey& survey);
 /// The jobs of an outcome: "12 out of memory", "3 possibly out of memory", "870 without a memory failure".
 std::string outcome_count_words(const SurveyGroup& group);
 /// The cause of a job or a group in words, also without one: "cause unclear".

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -13,6 +12,7 @@
 
 #include "base/ascii.h"
 #include "base/bytes.h"
+#include "base/parse_whole.h"
 #include "model/evidence.h"
 
 namespace oomdoctor {
@@ -40,7 +40,7 @@ PrintedUnit unit_for(double size) {
   constexpr std::array<PrintedUnit, 5> units = {
       {{"TiB", 0x1p40}, {"GiB", 0x1p30}, {"MiB", 0x1p20}, {"KiB", 0x1p10}, {"bytes", 1}}};
   for (const PrintedUnit& unit : units)
-    if (std::fabs(size) >= 0.99995 * unit.bytes) return unit;
+    if (std::fabs(size) >= 1023.5 / 1024 * unit.bytes) return unit;  // as bytes_text() changes it
   return units.back();
 }
 
@@ -67,8 +67,7 @@ std::string_view exit_code_words(std::string_view line) {
     const std::size_t at = line.find(label);
     const std::size_t digits = at == line.npos ? at : line.find_first_of("-0123456789", at + label.size());
     if (digits == line.npos || digits > at + label.size() + 3) continue;
-    int code = 0;
-    std::from_chars(line.data() + digits, line.data() + line.size(), code);
+    const int code = leading_integer<int>(line.substr(digits));
     for (const auto& [signal, words] : signals)
       if (code == -signal || code == base + signal || code == base_of_torque + signal) return words;
   }
@@ -76,6 +75,12 @@ std::string_view exit_code_words(std::string_view line) {
 }
 
 }  // namespace
+
+bool has_size(std::string_view text, std::string_view size) {
+  for (auto at = text.find(size); at != text.npos; at = text.find(size, at + 1))
+    if (at == 0 || (!is_digit(text[at - 1]) && text[at - 1] != '.')) return true;
+  return false;
+}
 
 std::string outcome_words(Outcome outcome) {
   switch (outcome) {
@@ -102,6 +107,8 @@ std::string verdict_words(const Report& report) {
   const bool caught = report.more_incidents > 0 ||
                       std::any_of(report.incidents.begin(), report.incidents.end(),
                                   [](const ReportIncident& incident) { return incident.handled && !incident.follows; });
+  // A request that waits is in the report, and failed nothing.
+  if (outcome == Outcome::no_oom && !report.incidents.empty()) return "NO MEMORY FAILURE";
   return outcome == Outcome::handled_oom && !caught ? "EARLIER RUN OUT OF MEMORY" : outcome_words(outcome);
 }
 
@@ -133,13 +140,18 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
                             {"SIGINT", "SIGINT: someone interrupted it"},
                             {"got signal: 2", "SIGINT: someone interrupted it"},
                             {"Segmentation fault", "a segmentation fault"},
+                            {"3221225477", "an access violation in Windows (0xC0000005)"},
+                            {"-1073741819", "an access violation in Windows (0xC0000005)"},
+                            {"3221225725", "a stack overflow in Windows (0xC00000FD)"},
+                            {"3221226505", "an abort in Windows (0xC0000409)"},
                             {"panic", "a panic"}});
   if (kind == "device_error" || kind == "cancelled" || kind == "crash" || kind == "signal")
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
   if (const std::string_view words = kind == "signal" ? exit_code_words(line) : ""; !words.empty()) return words;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 12> table = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> table = {
       {{"exception", "an exception"},
+       {"peer_gone", "a lost connection to another process"},
        {"agent_lost", "the loss of the machine or agent that ran it"},
        {"rejected", "a rejection by the scheduler"},
        {"crash", "a crash"},
@@ -157,9 +169,12 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
 }
 
 std::string phase_words(std::string_view phase) {
-  constexpr std::array<Words, 16> table = {{{"load", "while loading the model"},
+  constexpr std::array<Words, 19> table = {{{"load", "while loading the model"},
+                                            {"compile", "while XLA compiled the program"},
+                                            {"build", "while building the model"},
                                             {"for_cache", "while allocating the KV cache"},
                                             {"resumed_step", "in the first step after resuming"},
+                                            {"first_steps", "in the first steps"},
                                             {"profile_run", "in the engine's profile run"},
                                             {"graph_capture", "during CUDA graph capture"},
                                             {"wake_up", "while the engine woke from sleep (wake_up)"},
@@ -253,14 +268,15 @@ bool may_be_process(const ReportSeries& series) {
 }
 
 std::string series_name(const ReportSeries& series) {
-  constexpr std::array<Words, 12> table = {{{"max_allocated", "peak allocated"},
+  constexpr std::array<Words, 13> table = {{{"max_allocated", "peak allocated"},
                                             {"max_reserved", "peak reserved"},
-                                            {"used", "device memory used"},
-                                            {"free", "device memory free"},
+                                            {"used", "GPU memory used"},
+                                            {"free", "GPU memory free"},
                                             {"host_rss", "host RAM of the process"},
                                             {"host_used", "host RAM used"},
                                             {"host_available", "host RAM available"},
-                                            {"utilization", "share of device memory used"},
+                                            {"host_free", "host RAM free"},
+                                            {"utilization", "share of GPU memory used"},
                                             {"host_utilization", "share of host RAM used"},
                                             {"allocated", "allocated"},
                                             {"reserved", "reserved"},
@@ -269,11 +285,28 @@ std::string series_name(const ReportSeries& series) {
   std::string name = any_share                ? "share of memory used"
                      : may_be_process(series) ? "host RAM"
                                               : look_up(table, series.metric);
+  constexpr std::string_view gpu = "GPU ";
+  if (const std::size_t at = name.find(gpu); at != name.npos)
+    name.replace(at, gpu.size() - 1, device_name(series.accelerator));
   if (series.rank)
     name += fmt::format(", rank {}", *series.rank);
   else if (series.device)
     name += fmt::format(", {} {}", device_name(series.accelerator), *series.device);
   return name;
+}
+
+std::string find_setting(const Report& report, std::string_view name) {
+  for (const ReportSetting& setting : report.settings)
+    if (setting.name == name) return setting.value;
+  return "";
+}
+
+std::string find_gpu(const Report& report, std::optional<int> device) {
+  std::string own = find_setting(report, device ? fmt::format("gpu/{}", *device) : "gpu");
+  if (!own.empty()) return own;
+  for (const ReportSetting& setting : report.settings)
+    if (setting.name == "gpu" || setting.name.starts_with("gpu/")) return setting.value;
+  return "";
 }
 
 // A range with one unit prints it once: "1.10 to 3.30 GiB".
@@ -349,7 +382,7 @@ std::string percent_text(double share) {
 
 namespace {
 
-/// A file that is no text has events or bytes, no lines. Editors and terminals turn "path:line" into a link.
+/// A file that is not text has events or bytes, no lines. Editors and terminals turn "path:line" into a link.
 std::string place_in(std::string_view path, const Location& at) {
   if (at.event) return fmt::format("{}, event {}", path, *at.event);
   return at.offset ? std::string(path) : fmt::format("{}:{}", path, at.line);
@@ -436,7 +469,7 @@ RateText rate_text(const ReportEstimate& of) {
   const double width = std::max(up, down) / unit.bytes;
   int digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
   const auto amount = [&](double value) { return fmt::format("{:.{}f}", value / unit.bytes, digits); };
-  RateText text{fmt::format("{}{} {}", of.value >= 0 ? "+" : "−", amount(std::fabs(of.value)), unit.name), ""};
+  RateText text{(of.value >= 0 ? "+" : "−") + computed_bytes_text(std::fabs(of.value)), ""};
   // A narrow interval has its own digits.
   for (double last = std::pow(10.0, -digits); digits < 2 && width > 0 && width < last; last /= 10) ++digits;
   text.interval = std::fabs(up - down) <= 0.1 * std::max(up, down)

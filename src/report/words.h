@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,8 @@
 
 namespace oomdoctor {
 
+/// Whether `text` has this size: "8 GiB" is not in "48 GiB".
+bool has_size(std::string_view text, std::string_view size);
 std::string outcome_words(Outcome outcome);  ///< for example "OUT OF MEMORY"
 /// The same for the whole report: if the failures are those of earlier runs only, no program caught them.
 std::string verdict_words(const Report& report);
@@ -30,6 +33,11 @@ bool names_machine(const ReportSeries& series);
 
 /// True for host RAM that a name as "memory_mb" does not call the machine's, if it is as small as that of a process.
 bool may_be_process(const ReportSeries& series);
+
+/// The last printed value of a setting; "" if there is none.
+std::string find_setting(const Report& report, std::string_view name);
+/// The model of a GPU if the log numbers its GPUs, else of any one: "NVIDIA A100-SXM4-80GB"; "" if unknown.
+std::string find_gpu(const Report& report, std::optional<int> device);
 
 std::string saving_words(const ReportFix& fix);  ///< for example "saves 2.10 to 4.20 GiB"; "" if unknown
 

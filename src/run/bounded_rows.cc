@@ -36,7 +36,7 @@ void BoundedRows::add(std::string_view row, std::string_view key, double level) 
   write(rows_.back().text);
 }
 
-/// Of two rows of one key the second goes, unless it is the peak. The file is written anew beside the old one, so a
+/// Of two rows of one key the second goes, unless it is the peak. The file is written anew next to the old one, so a
 /// complete file is there whenever the program is killed.
 void BoundedRows::thin() {
   std::vector<std::size_t> peak(keys_.size(), rows_.size());

@@ -33,7 +33,7 @@ struct CommandEnd {
 /// How the command gets at one of its standard descriptors.
 enum class Channel {
   direct,       ///< it is our own: closed, or a device, or nothing better could be had
-  followed,     ///< it is our own, a regular file, which can be read beside it
+  followed,     ///< it is our own, a regular file, which can be read next to it
   pipe,         ///< a pipe to us
   with_output,  ///< the same pipe as standard output
   terminal,     ///< the pseudo terminal

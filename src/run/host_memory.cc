@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 namespace oomdoctor {
 namespace {

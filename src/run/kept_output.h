@@ -26,7 +26,8 @@ class KeptOutput {
 
   /// Appends output.
   void add(std::string_view text);
-  /// Notes that this many bytes of the output never came here. Within the end, what lies before them is dropped, too.
+  /// Notes that this many bytes of the output never came here. Within the end, what lies before them is dropped as
+  /// well.
   void skip(std::int64_t bytes);
   /// True once the beginning is complete: of what follows, only the end is kept.
   bool keeps_end() const { return !joined_ && head_bytes_ >= part_; }
@@ -39,7 +40,7 @@ class KeptOutput {
   }                                            ///< bytes between the beginning and the end, after join()
   int error() const { return error_; }         ///< errno of the first write that failed; 0 if none did
   std::int64_t lost() const { return lost_; }  ///< bytes that are neither on disk nor in memory after that failure
-  /// After join(), and after the last add(): if a write failed, writes all of it into a new file in place of the parts.
+  /// After join(), and after the last add(): if a write failed, writes all of it into a new file instead of the parts.
   /// The disk may have room again. False if it has not.
   bool rescue();
   /// The whole text, if it is not all in the one file; after join().

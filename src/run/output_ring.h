@@ -60,7 +60,7 @@ class OutputRing {
  private:
   /// Slots may be three quarters full: they hold 16 MiB, the end of a flood that is always kept.
   static constexpr Slot most_slots = 352;
-  static constexpr Slot usual_slots = 16;  ///< what output that is no flood needs
+  static constexpr Slot usual_slots = 16;  ///< what output that is not a flood needs
   static constexpr std::size_t most_outputs = 1 << 16;
 
   struct Control {

@@ -1,5 +1,5 @@
-// Processes of this program's own that run beside the command: the recorder, the probes, the keeper of a terminal. Each
-// sees only the descriptors that it needs, so that no pipe of the command stays open because of it.
+// Processes of this program's own that run next to the command: the recorder, the probes, the keeper of a terminal.
+// Each sees only the descriptors that it needs, so that no pipe of the command stays open because of it.
 #pragma once
 
 #include <sys/types.h>

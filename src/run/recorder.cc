@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t max_unfinished = 1 << 16;  ///< bytes of a line of one stream that waits for its end
 constexpr std::size_t max_samples = 8192;        ///< more than two hours in full; about a megabyte
 constexpr std::size_t max_gpu_rows = 16384;      ///< half an hour of eight GPUs in full; about 2 MB
-constexpr std::size_t max_gpu_line = 4096;       ///< bytes; a longer line is no row of a monitor
+constexpr std::size_t max_gpu_line = 4096;       ///< bytes; a longer line is not a row of a monitor
 constexpr std::int64_t max_behind =
     64 << 20;  ///< bytes of a followed file that are read at once; before them, none are
 constexpr std::chrono::milliseconds poll_pause{10};
@@ -173,7 +173,7 @@ Wanted Recorder::record() {
 bool Recorder::receive() {
   std::array<pollfd, 3> events{
       {{socket_.number(), POLLIN, 0}, {host_.output(), POLLIN, 0}, {gpus_.output(), POLLIN, 0}}};
-  // The samples wake it, so a file that is read beside the command is never far behind.
+  // The samples wake it, so a file that is read next to the command is never far behind.
   const int longest = ring_.fall_asleep() ? 3 * second : 0;
   if (poll(events.data(), events.size(), longest) < 0) {  // the system has no memory for a moment
     for (pollfd& each : events) each.revents = 0;

@@ -51,7 +51,7 @@ enum class Wanted { nothing, files, report };
 class Recorder {
  public:
   /// `socket` is our end of the link. Standard output and error are still those of the command: a regular file is read
-  /// beside it. They may change afterwards.
+  /// next to it. They may change afterwards.
   Recorder(const RunFolder& folder, const std::vector<std::string>& words, Descriptor socket, OutputRing& ring);
 
   /// Until the command has ended, or the relay has.

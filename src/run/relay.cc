@@ -24,7 +24,7 @@ constexpr int most_pieces = 512;
 constexpr int pieces_at_once = 8;
 constexpr std::chrono::milliseconds retry_pause{1};
 constexpr int most_stream_failures = 100;  ///< of read() and write() in one stream
-/// A reader that takes nothing for so long after the end of the command gets the rest by the process beside.
+/// A reader that takes nothing for so long after the end of the command gets the rest by the process next to it.
 constexpr int patience = 1000;  ///< milliseconds
 
 std::int64_t milliseconds() {
@@ -331,7 +331,7 @@ void Relay::finish_output() {
   }
 }
 
-/// In the process beside: nobody waits for the end of a file because of it.
+/// In the process next to it: nobody waits for the end of a file because of it.
 void Relay::keep_streams_only() {
   link_.close();
   signals_ = -1;

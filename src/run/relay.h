@@ -23,7 +23,7 @@ namespace oomdoctor {
 class Relay {
  public:
   /// For a command that is about to start. `signals` is a signalfd of all signals, which are blocked. `recorder` is the
-  /// process behind `link`.
+  /// process at the other end of `link`.
   Relay(Child& child, RecorderLink& link, OutputRing& ring, pid_t recorder, int signals);
 
   /// Until the command has ended, and what it printed is passed on. What its children print after that is passed on by

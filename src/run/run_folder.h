@@ -21,7 +21,7 @@ class RunFolder {
 
   /// A new file, open for reading and appending. Not open on failure, with the reason in errno.
   Descriptor create(const std::string& name) const;
-  /// Gives the file another name, in place of an own file of that name.
+  /// Gives the file another name, instead of an own file of that name.
   bool rename(const std::string& from, const std::string& to) const;
   void remove(const std::string& name) const;
   /// Removes these files. The folder stays if there is anything else in it.

@@ -23,7 +23,7 @@ class Sink {
   /// The bytes that it took; 0 if it has no room now, −1 if it failed, with the reason in errno.
   ssize_t write(std::string_view text) noexcept;
   /// Gives it what the pipe `source` holds, at most `most` bytes, which stay in `source`: of two pipes, nothing is
-  /// copied. The bytes that it took; 0 if it has no room, is no pipe, or failed.
+  /// copied. The bytes that it took; 0 if it has no room, is not a pipe, or failed.
   std::size_t share(int source, std::size_t most) noexcept;
 
  private:

@@ -64,8 +64,9 @@ class FormatRegistry::BlockMapping {
   std::set<std::pair<const CompiledFormat*, std::pair<i64, std::size_t>>> seen_;
 };
 
-/// While a table is open, any line may be its row: the rows are read without a search for anchors, and then some lines
-/// after the first that is none are searched. A line that needs cleaning is not in the text as its template has it.
+/// While a table is open, any line may be its row: the rows with values are read without a search for anchors, and then
+/// some lines from the first other one on are searched. A line that needs cleaning is not in the text as its template
+/// has it.
 i64 FormatRegistry::BlockMapping::read() {
   for (std::size_t at = unread_; at < end_ && !rows_.is_open() && window_.clean();) {
     const std::size_t stop = window_.end_of_line(at), next = window_.begin_after(stop);
@@ -128,9 +129,13 @@ std::size_t FormatRegistry::BlockMapping::read_row(Hits ahead) {
   while (count < ahead.size() && ahead[count].offset < rows_.end()) ++count;
   const bool header = formats_.find_header(window_, rows_.line(), ahead.first(count), out_);
   // Its rows showed the same family of tables more about this header than it shows alone.
-  if (header && open_ && open_->layout.header == rows_.line().text &&
-      family_of(*open_->table) == family_of(*out_.headers.back()->table)) {
-    if (!open_->layout.at_header) {  // what is before it are no rows
+  const auto is_opened = [&](const OpenTable& table) {
+    return table.layout.header == rows_.line().text &&
+           family_of(*table.table) == family_of(*out_.headers.back()->table);
+  };
+  if (header && open_ && open_->below && is_opened(*open_->below)) open_ = open_->below;
+  if (header && open_ && is_opened(*open_)) {
+    if (!open_->layout.at_header) {  // what is before it are not rows
       OpenTable table = *open_;
       table.layout.at_header = true;
       open_ = std::make_shared<OpenTable>(std::move(table));
@@ -163,7 +168,7 @@ void FormatRegistry::BlockMapping::read_line(std::pair<std::size_t, std::size_t>
     rows_.open(*open_);
     return;
   }
-  // Beside a table, a line is not tried as a header: elsewhere it may be one.
+  // Next to a table, a line is not tried as a header: elsewhere it may be one.
   const bool alike = plain && known.shape == nullptr && !rows_.is_open() &&
                      std::all_of(wanted_.begin(), wanted_.end(),
                                  [](const CompiledFormat* r) { return r->digits() != CompiledFormat::Digits::text; });

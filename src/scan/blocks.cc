@@ -1,7 +1,5 @@
 #include "scan/blocks.h"
 
-#include <algorithm>
-
 namespace oomdoctor {
 
 bool BlockReader::read(Block& block) {

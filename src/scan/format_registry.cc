@@ -1,7 +1,6 @@
 #include "scan/format_registry.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -366,10 +365,26 @@ bool FormatRegistry::may_gain_anchor(std::string_view line) const {
 }
 
 std::shared_ptr<const OpenTable> FormatRegistry::sniff(const Window& window) const {
+  // As long as rows: a monitor names hundreds of columns in one line.
   std::vector<std::string> head;
-  for (std::optional<Line> line = window.line_without_prefix(window.bounds_around(0), 0, 1);
-       line && head.size() < sniffed_lines; line = window.next_without_prefix(*line))
-    head.emplace_back(line->text);
+  for (std::size_t at = 0; head.size() < sniffed_lines;) {
+    const auto bounds = window.bounds_around(at, Window::max_row);
+    head.emplace_back(window.line_without_prefix(bounds, at, 1).text);
+    at = window.begin_after(bounds.second);
+    if (at == bounds.second || at >= window.buffer().size()) break;
+  }
+  std::shared_ptr<const OpenTable> table = sniff(head);
+  if (!table || table->layout.header.empty()) return table;
+  // A table above it that only its rows make known would be lost. Its own header opens this one later.
+  Layout alone;
+  const auto header = std::find(head.begin(), head.end(), table->layout.header);
+  if (header == head.end() || header - head.begin() < 2 || !table->table->header(*header, alone)) return table;
+  const auto above = sniff(std::span(head).first(static_cast<std::size_t>(header - head.begin())));
+  if (!above || above->layout.header.empty()) return table;
+  return std::make_shared<OpenTable>(OpenTable{above->table, above->layout, std::move(table)});
+}
+
+std::shared_ptr<const OpenTable> FormatRegistry::sniff(std::span<const std::string> head) const {
   const FirstLines first(head);
   Layout layout;
   for (const Table* table : tables_)

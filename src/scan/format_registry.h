@@ -80,6 +80,7 @@ struct StepRun {
 struct OpenTable {
   const Table* table = nullptr;
   Layout layout;
+  std::shared_ptr<const OpenTable> below = {};  ///< the next one of the first lines, if its rows are known as well
   bool operator==(const OpenTable&) const = default;
 };
 
@@ -156,6 +157,8 @@ class FormatRegistry {
   std::shared_ptr<const OpenTable> sniff(const Window& window) const;
 
  private:
+  std::shared_ptr<const OpenTable> sniff(std::span<const std::string> head) const;
+
   class BlockMapping;
 
   /// A format or a table that an anchor leads to.

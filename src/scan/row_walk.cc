@@ -33,12 +33,12 @@ void RowWalk::read_to(std::size_t place) {
 
 std::size_t RowWalk::read_all(std::size_t place) {
   read_to(place);
-  while (at_ < end_ && stop_ - at_ < Window::max_row && read()) pass();
+  while (at_ < end_ && stop_ - at_ < Window::max_row && read(RowsRead::with_values)) pass();
   return std::min(at_, end_);
 }
 
-bool RowWalk::read() {
-  if (!rows_->read(line_.text)) return false;
+bool RowWalk::read(RowsRead wanted) {
+  if (!rows_->read(line_.text, wanted)) return false;
   if (run_ == nullptr || out_.all.back().rows != run_) begin_run();
   out_.places.push_back({line_.begin, line_.end, line_.number, line_.last, line_.text});
   run_->places_end = out_.places.size();

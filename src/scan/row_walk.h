@@ -21,8 +21,8 @@ class RowWalk {
   void go_to(const Line& line) { stand_at(line.begin, line.number); }
   /// Reads all lines that end at or before `place`.
   void read_to(std::size_t place);
-  /// Reads the lines that end at or before `place`, and all rows that follow. Returns the begin of the first line after
-  /// them. A line that is cut may hold more than its row, so it is none of them.
+  /// Reads the lines that end at or before `place`, and all rows with values that follow. Returns the begin of the
+  /// first line after them. A line that is cut may hold more than its row, so it is none of them.
   std::size_t read_all(std::size_t place);
   /// The current line, cut to Window::max_row bytes.
   const Line& line() const { return line_; }
@@ -30,7 +30,7 @@ class RowWalk {
   std::size_t begin() const { return at_; }
   std::size_t end() const { return stop_; }
   /// Reads the current line as a row; false if it is none.
-  bool read();
+  bool read(RowsRead wanted = RowsRead::all);
   /// Goes to the next line.
   void pass();
 

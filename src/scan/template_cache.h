@@ -110,7 +110,7 @@ class TemplateCache {
   void keep(LineTemplate shape, Lengths lengths);
 
  private:
-  /// A line or a form with its hash. The bytes are compared, too: a hostile log may cause equal hashes.
+  /// A line or a form with its hash. The bytes are compared as well: a hostile log may cause equal hashes.
   struct Key {
     LineHash hash;
     std::string_view text;

@@ -105,7 +105,7 @@ void PartFiles::find_in(std::size_t file) {
     offset += static_cast<long long>(line.size()) + 1;
     ++number;
     if (too_long) {
-      left_out(Error(fmt::format("{}: a line of more than {} MiB is no part of a case", where(part), max_line >> 20),
+      left_out(Error(fmt::format("{}: a line of more than {} MiB is not a part of a case", where(part), max_line >> 20),
                      "", "parts are written by oomdoctor analyze --format partial"));
     } else if (line.find_first_not_of(" \t\r") != std::string::npos) {
       try {

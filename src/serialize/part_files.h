@@ -24,7 +24,7 @@ class PartFiles {
  public:
   static constexpr const char* lost = "lost with its part";  ///< value of Input::unreadable
 
-  /// Finds the parts in all files. A file that cannot be read and a line that is no part become problems. Throws the
+  /// Finds the parts in all files. A file that cannot be read and a line that is not a part become problems. Throws the
   /// first problem as an Error if no part is left.
   explicit PartFiles(const std::vector<std::string>& paths);
 

@@ -114,7 +114,7 @@ class PartWriter : public FieldVisitor {
     return array;
   }
 
-  /// Names come from logs, too. They are written as pairs, because text that is not UTF-8 cannot be a key.
+  /// Names come from logs as well. They are written as pairs, because text that is not UTF-8 cannot be a key.
   template <class T, class Order>
   static Json make_json(const std::map<std::string, T, Order>& values) {
     Json array = Json::array();
@@ -174,7 +174,8 @@ void remove_secrets(ScanResult& file) {
 std::string partial_line(const PartId& id, const ScanResult& file) {
   Json line = {{part_version_field, partial_version}};
   line["path"] = make_text(id.path);
-  line["digest"] = id.digest;
+  if (id.modified) line["modified"] = *id.modified;
+  line["digest"] = id.digest;  // the last of the fields that a reader needs to know the log
   line["tool"] = version;
   PartWriter writer;
   fields(writer, file);

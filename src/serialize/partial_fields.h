@@ -27,7 +27,7 @@ void fields(auto& field, Is<Evidence> auto& of) {
   field("column", of.span.column);
   field("end_column", of.span.end_column);
   field("event", of.span.event, {.description = "of a snapshot's trace, from 0"});
-  field("offset", of.span.offset, {.description = "of a file that is no text, from 0"});
+  field("offset", of.span.offset, {.description = "of a file that is not text, from 0"});
   field("reader", of.reader);
   field("excerpt", of.excerpt);
   field("lead", of.lead);
@@ -49,6 +49,7 @@ void fields(auto& field, Is<When> auto& of) {
   field("epoch", of.epoch);
   field("before", of.before);
   field("epoch_over", of.epoch_over);
+  field("bar_full", of.bar_full);
   field("bar", of.bar);
 }
 
@@ -64,6 +65,9 @@ void fields(auto& field, Is<Frame> auto& of) {
   field("code", of.code);
   field("library", of.library);
   field("no_grad", of.no_grad);
+  field("outer", of.outer);
+  field("passes_on", of.passes_on);
+  field("runs_any", of.runs_any);
 }
 
 void fields(auto& field, Is<Oom> auto& of) {

@@ -27,7 +27,7 @@ constexpr double value_limit = 1e15, x_limit = 1e19;  ///< of a series; a scan l
 constexpr i64 line_limit = i64{1} << 40;              ///< of one log
 constexpr int depth_limit = 16;                       ///< a case has half this nesting depth
 
-/// The reason why a line is no part. A caller adds the location.
+/// The reason why a line is not a part. A caller adds the location.
 struct Broken {
   std::string why;
 };
@@ -51,7 +51,7 @@ std::string decode_bytes(const std::string& characters) {
     else if ((byte == 0xC2 || byte == 0xC3) && i + 1 < characters.size())
       bytes += static_cast<char>((byte & 3) << 6 | (static_cast<unsigned char>(characters[++i]) & 0x3F));
     else
-      throw Broken{"its bytes are no bytes"};
+      throw Broken{"its bytes are not bytes"};
   }
   return bytes;
 }
@@ -81,7 +81,7 @@ class PartReader : public FieldVisitor {
   void buckets(const char* name, Series& series) {
     std::vector<Bucket> buckets;
     read_named(name, [&](const AnyJson& from) {
-      if (!from.is_array() || from.size() > Series::max_buckets) throw Broken{"it is no list of values"};
+      if (!from.is_array() || from.size() > Series::max_buckets) throw Broken{"it is not a list of values"};
       for (const AnyJson& row : from) buckets.push_back(read_bucket(row));
     });
     i64 values = 0;
@@ -125,12 +125,12 @@ class PartReader : public FieldVisitor {
   }
 
   static void check_list(const AnyJson& from, std::size_t max_items) {
-    if (!from.is_array()) throw Broken{"it is no list"};
+    if (!from.is_array()) throw Broken{"it is not a list"};
     if (from.size() > max_items) throw Broken{fmt::format("it has more than {} items", max_items)};
   }
 
   static Bucket read_bucket(const AnyJson& row) {
-    if (!row.is_array()) throw Broken{"a value is no list of numbers"};
+    if (!row.is_array()) throw Broken{"a value is not a list of numbers"};
     Bucket b;
     std::size_t numbers = row.size();
     if (numbers > 0 && row[numbers - 1].is_boolean()) read(row[--numbers], b.restart);
@@ -154,12 +154,12 @@ class PartReader : public FieldVisitor {
       if (!from.is_boolean()) throw Broken{"it is neither true nor false"};
       value = from.get<bool>();
     } else if constexpr (std::is_same_v<T, std::uint64_t>) {
-      if (!from.is_number_unsigned()) throw Broken{"it is no address and no size"};
+      if (!from.is_number_unsigned()) throw Broken{"it is neither an address nor a size"};
       value = from.get<std::uint64_t>();
     } else if constexpr (std::is_integral_v<T>) {
       const bool huge = from.is_number_unsigned() &&
                         from.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<i64>::max());
-      if (!from.is_number_integer() || huge) throw Broken{"it is no whole number"};
+      if (!from.is_number_integer() || huge) throw Broken{"it is not a whole number"};
       const i64 number = from.get<i64>();
       value = static_cast<T>(number);
       if (static_cast<i64>(value) != number) throw Broken{"the number is too large"};
@@ -171,15 +171,15 @@ class PartReader : public FieldVisitor {
       else if (from.is_number())
         value = from.get<double>();
       else
-        throw Broken{"it is no number"};
+        throw Broken{"it is not a number"};
     } else if constexpr (std::is_enum_v<T>) {
-      if (!from.is_string()) throw Broken{"it is no name"};
+      if (!from.is_string()) throw Broken{"it is not a name"};
       value = enum_named<T>(from.get_ref<const std::string&>());
     } else {
       PartReader inner(from);
       fields(inner, value);
       if constexpr (std::is_same_v<T, Bytes>)
-        if (value.count == std::numeric_limits<i64>::min() || value.slack < 0) throw Broken{"it is no size"};
+        if (value.count == std::numeric_limits<i64>::min() || value.slack < 0) throw Broken{"it is not a size"};
     }
   }
 
@@ -189,7 +189,7 @@ class PartReader : public FieldVisitor {
       return;
     }
     if (!from.is_object() || from.size() != 1 || !from.contains("bytes") || !from["bytes"].is_string())
-      throw Broken{"it is no text"};
+      throw Broken{"it is not text"};
     value = decode_bytes(from["bytes"].get_ref<const std::string&>());
   }
 
@@ -207,7 +207,7 @@ class PartReader : public FieldVisitor {
   template <class T, class Order>
   static void read(const AnyJson& from, std::map<std::string, T, Order>& values) {
     for (const AnyJson& item : from) {
-      if (!item.is_array() || item.size() != 2) throw Broken{"an item is no pair"};
+      if (!item.is_array() || item.size() != 2) throw Broken{"an item is not a pair"};
       std::string name;
       read(item[0], name);
       read(item[1], values[name]);
@@ -218,7 +218,7 @@ class PartReader : public FieldVisitor {
 };
 
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
-  throw Error(fmt::format("{}: this is no part of a case: {}", where, why), "",
+  throw Error(fmt::format("{}: this is not a part of a case: {}", where, why), "",
               "parts are written by oomdoctor analyze --format partial; write this one again");
 }
 
@@ -232,12 +232,12 @@ void check_version(i64 written, const std::string& where) {
 void check_snapshot(const MemorySnapshot& snapshot) {
   const ReportSnapshot& report = snapshot.report;
   if (snapshot.refused && (snapshot.refused->event < 0 || snapshot.refused->event >= line_limit))
-    throw Broken{"snapshots.refused.event: it is no event of a file"};
+    throw Broken{"snapshots.refused.event: it is not an event of a file"};
   const auto holds = [&](const KeptBlock& block) { return block.holder < report.holders.size(); };
   if (!std::all_of(snapshot.blocks.begin(), snapshot.blocks.end(), holds))
     throw Broken{"snapshots.blocks.holder: there is no such holder"};
   if (report.live_basis.empty()) throw Broken{"snapshots.report.live_basis: it is empty"};
-  if (report.map && report.map->row_bytes < 1) throw Broken{"snapshots.map.row_bytes: it is no length"};
+  if (report.map && report.map->row_bytes < 1) throw Broken{"snapshots.map.row_bytes: it is not a length"};
 }
 
 /// Lines of one file limit the order of events, and the number of claimed lines.
@@ -248,14 +248,14 @@ void check(const ScanResult& file) {
   const auto fits = [](const auto& said) { return said.when.order >= 0 && said.when.order < line_limit; };
   if (!std::all_of(file.incidents.begin(), file.incidents.end(), fits) ||
       !std::all_of(file.remarks.begin(), file.remarks.end(), fits))
-    throw Broken{"when.order: it is no line of a file"};
+    throw Broken{"when.order: it is not a line of a file"};
   std::for_each(file.snapshots.begin(), file.snapshots.end(), check_snapshot);
 }
 
 /// Reads the first fields of an object and stops after the last wanted one.
 class HeadReader : public nlohmann::json_sax<AnyJson> {
  public:
-  std::optional<i64> version;
+  std::optional<i64> version, modified;
   std::optional<std::string> path, digest;
 
   bool null() override { return value(); }
@@ -265,7 +265,9 @@ class HeadReader : public nlohmann::json_sax<AnyJson> {
     return value();
   }
   bool number_unsigned(number_unsigned_t number) override {
+    constexpr number_unsigned_t last_time = 253402300799;  // of the year 9999
     if (depth_ == 1 && key_ == part_version_field) version = static_cast<i64>(number);
+    if (depth_ == 1 && key_ == "modified" && number <= last_time) modified = static_cast<i64>(number);
     return value();
   }
   bool number_float(number_float_t, const string_t&) override { return value(); }
@@ -312,7 +314,7 @@ PartId read_part_id(std::string_view line, const std::string& where) {
   }
   if (head.version) check_version(*head.version, where);
   if (!head.version || !head.path || !head.digest) refuse(where, "it does not say of which log");
-  return {*head.path, *head.digest};
+  return {*head.path, *head.digest, head.modified};
 }
 
 ScanResult read_part(std::string_view line, const std::string& where) {
@@ -332,7 +334,7 @@ ScanResult read_part(std::string_view line, const std::string& where) {
     head("path", file.inputs.front().path);
     check(file);
   } catch (const nlohmann::json::exception&) {
-    refuse(where, "it is no whole line of JSON");
+    refuse(where, "it is not a whole line of JSON");
   } catch (const Broken& broken) {
     refuse(where, broken.why);
   }

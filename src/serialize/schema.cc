@@ -316,7 +316,7 @@ std::string partial_schema() {
                      "merge of the same version of this format reads it.");
   Json definitions = {
       {"text",
-       {{"description", "text; bytes that are no UTF-8 are the characters U+0000 to U+00FF of the same numbers"},
+       {{"description", "text; bytes that are not UTF-8 are the characters U+0000 to U+00FF of the same numbers"},
         {"oneOf",
          {{{"type", "string"}},
           {{"type", "object"}, {"properties", {{"bytes", {{"type", "string"}}}}}, {"required", {"bytes"}}}}}}},
@@ -327,6 +327,8 @@ std::string partial_schema() {
   schema["properties"] = {
       {part_version_field, {{"const", partial_version}}},
       {"path", {{"$ref", "#/$defs/text"}, {"description", "as it was named to analyze"}}},
+      {"modified",
+       {{"type", "integer"}, {"minimum", 0}, {"description", "last change of the log's file, in seconds since 1970"}}},
       {"digest", {{"type", "string"}, {"description", "XXH3-128 of the log's bytes; with the path, which log it is"}}},
       {"tool", {{"type", "string"}, {"description", "version of oomdoctor"}}},
       {"case", make_schema(one_log, definitions, Contract::part)}};

@@ -9,7 +9,6 @@
 #include <vector>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "report/survey_fields.h"
 #include "serialize/part_files.h"
 #include "text/lines.h"
@@ -28,14 +27,14 @@ struct NoJob {
 };
 
 /// Seconds since 1970 of "2025-03-04T09:32:10".
-std::optional<double> time_of(const std::string& iso) {
+std::optional<double> parse_iso_time(const std::string& iso) {
   if (iso.empty()) return std::nullopt;
   const auto time = read_time(iso);
   if (!time || !time->has_date || time->length != iso.size()) throw NoJob{"a time is none"};
   return time->seconds;
 }
 
-/// Reads the fields of one struct. The dates are texts in the line: time_of() has them.
+/// Reads the fields of one struct. The dates are texts in the line: parse_iso_time() has them.
 class LineReader : public FieldVisitor {
  public:
   explicit LineReader(const AnyJson& in) : in_(in) {
@@ -75,10 +74,10 @@ class LineReader : public FieldVisitor {
   static void read(const AnyJson& from, bool& value) { value = from.get<bool>(); }
   static void read(const AnyJson& from, double& value) {
     value = from.get<double>();
-    if (!std::isfinite(value)) throw NoJob{"it is no number"};
+    if (!std::isfinite(value)) throw NoJob{"it is not a number"};
   }
   static void read(const AnyJson& from, std::int64_t& value) {
-    if (!from.is_number_integer()) throw NoJob{"it is no whole number"};
+    if (!from.is_number_integer()) throw NoJob{"it is not a whole number"};
     const bool huge = from.is_number_unsigned() && from.get<std::uint64_t>() > std::uint64_t{1} << 62;
     value = huge ? std::int64_t{1} << 62 : from.get<std::int64_t>();
   }
@@ -99,7 +98,7 @@ class LineReader : public FieldVisitor {
   }
   template <class T>
   static void read(const AnyJson& from, std::vector<T>& values) {
-    if (!from.is_array()) throw NoJob{"it is no list"};
+    if (!from.is_array()) throw NoJob{"it is not a list"};
     values.reserve(from.size());
     for (const AnyJson& item : from) read(item, values.emplace_back());
   }
@@ -110,15 +109,17 @@ class LineReader : public FieldVisitor {
 SurveyJob read_line(const std::string& line) {
   const AnyJson in = AnyJson::parse(line, nullptr, false);
   if (!in.is_object() || in.value("oomdoctor_survey", AnyJson()) != survey_schema_version)
-    throw NoJob{fmt::format("it is no line of a job of version {}", survey_schema_version)};
+    throw NoJob{fmt::format("it is not a line of a job of version {}", survey_schema_version)};
   SurveyJob job;
   LineReader reader(in);
   fields(reader, job);
-  std::string failed_at, ended_at;
+  std::string failed_at, ended_at, file_time;
   reader("failed_at", failed_at);
   reader("ended_at", ended_at);
-  job.failed_at = time_of(failed_at);
-  job.ended_at = time_of(ended_at);
+  job.failed_at = parse_iso_time(failed_at);
+  job.ended_at = parse_iso_time(ended_at);
+  reader("file_time", file_time);
+  job.file_time = parse_iso_time(file_time);
   if (job.path.empty() || job.logs < 1) throw NoJob{"it names no log"};
   return job;
 }

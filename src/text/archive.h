@@ -27,7 +27,7 @@ class Archive {
   /// Writes up to `n` compressed bytes to `to`, in order; returns 0 only at the end. May throw Error.
   using ReadPacked = std::function<std::size_t(char* to, std::size_t n)>;
 
-  /// `first` is the beginning of the input, which was already read. Returns nullptr if it is no archive.
+  /// `first` is the beginning of the input, which was already read. Returns nullptr if it is not an archive.
   static std::unique_ptr<Archive> begin(std::string_view first, ReadPacked take, UnpackingLimits limits = {});
 
   /// Fills `to` with up to `n` bytes of text; fewer only at the end, then 0. After damage it reads and drops the rest

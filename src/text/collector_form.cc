@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 #include <vector>
@@ -18,7 +17,7 @@ namespace {
 
 constexpr std::size_t deciding_lines = 2000;  ///< of the beginning
 constexpr std::size_t min_lines = 3;          ///< fewer may have the same start by chance
-constexpr std::size_t min_indented = 8;       ///< a part of a document is indented, too
+constexpr std::size_t min_indented = 8;       ///< a part of a document is indented as well
 constexpr std::size_t longest_label = 200;    ///< the names of a pod and a container have 63 characters each
 constexpr std::size_t longest_json = std::size_t{1} << 16;  ///< Docker cuts messages at 16 KiB
 /// Digits of a second's fraction: a collector prints 7 or 9, some of them without the zeros at the end. Loggers of
@@ -49,7 +48,7 @@ std::optional<CollectorTime> read_collector_time(std::string_view text) {
   return time;
 }
 
-/// The text behind `length` bytes and a blank; nullopt if another character follows.
+/// The text after `length` bytes and a blank; nullopt if another character follows.
 std::optional<std::string_view> behind(std::string_view text, std::size_t length) {
   if (length < text.size() && text[length] != ' ') return std::nullopt;
   return text.substr(std::min(length + 1, text.size()));
@@ -132,7 +131,7 @@ std::optional<JournalLine> read_journal_line(std::string_view line) {
   if (writer.find(' ', host + 1) != writer.npos) return std::nullopt;
   if (writer.ends_with(']') && bracket != writer.npos) {
     out.writer = writer.substr(0, bracket);
-    std::from_chars(writer.data() + bracket + 1, writer.data() + writer.size(), out.pid);  // 0 if there is none
+    out.pid = leading_integer(writer.substr(bracket + 1));  // 0 if there is none
   }
   out.message = rest->substr(colon + 2);
   return out;
@@ -156,7 +155,7 @@ std::string_view find_writer(const std::vector<std::string_view>& lines) {
 }
 
 /// The keys of a message in the JSON of Docker, journald, Google Cloud and AWS, each with the key of its time and a
-/// key that shows the collector: programs write messages as JSON, too.
+/// key that shows the collector: programs write messages as JSON as well.
 struct JsonKeys {
   const char *message, *time, *sign;
 };
@@ -279,7 +278,7 @@ std::optional<CollectorForm> CollectorForm::find(std::string_view head) {
   }
   if (const std::string_view writer = find_writer(lines); !writer.empty())
     return CollectorForm(std::string(writer), StampForm::journal);
-  // Lines of a journal have a writer behind the time, which their own readers need.
+  // Lines of a journal have a writer after the time, which their own readers need.
   const CollectorForm yearless({}, StampForm::yearless);
   const auto in_journal = std::count_if(lines.begin(), lines.end(),
                                         [](std::string_view line) { return read_journal_line(line).has_value(); });

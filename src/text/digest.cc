@@ -76,7 +76,7 @@ class PieceReader {
         hole_ -= whole;
       }
       if (hole_ > 0) {
-        const std::size_t zeros = std::min<std::size_t>(static_cast<std::size_t>(hole_), piece_size - used_);
+        const std::size_t zeros = bytes_of_piece(hole_, piece_size - used_);
         std::fill_n(piece_.data() + used_, zeros, '\0');
         hole_ -= static_cast<i64>(zeros), used_ += zeros;
       } else if (!read_more()) {
@@ -90,7 +90,7 @@ class PieceReader {
  private:
   /// False at the end of the file.
   bool read_more() {
-    const auto most = static_cast<std::size_t>(std::min<i64>(sparse_.readable(), static_cast<i64>(piece_size - used_)));
+    const auto most = bytes_of_piece(sparse_.readable(), piece_size - used_);
     const ssize_t got = uninterrupted([&] { return ::read(file_, piece_.data() + used_, most); });
     if (got < 0) throw FileError("cannot read '" + path_ + "'", std::strerror(errno));
     sparse_.advance(got);

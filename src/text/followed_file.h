@@ -1,6 +1,6 @@
 // A file that somebody else writes, as one endless text: it may not exist yet, grow, be replaced by a new file of its
 // name, or start again at its beginning. A failure to read is never final: problem() names it, and the next call opens
-// the file again and goes on behind the last byte.
+// the file again and goes on after the last byte.
 #pragma once
 
 #include <sys/types.h>
@@ -33,7 +33,7 @@ class FollowedFile {
   const std::string& path() const { return path_; }
   /// Bytes taken from the files so far.
   i64 bytes() const { return bytes_; }
-  /// Bytes that the file has behind those.
+  /// Bytes that the file has after those.
   i64 untaken() const;
   /// Why the last call could not read on: "Permission denied", "it is not a regular file"; "" if it could.
   std::string problem() const;

@@ -1,6 +1,5 @@
 #include "text/line_index.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 

@@ -62,13 +62,25 @@ bool is_ruler(std::string_view line) {
          line.find_first_not_of(line.front(), 1) == line.npos;
 }
 
+/// "------- ---------- ----": the line between the header and the rows of a table. A console never breaks one.
+bool is_table_rule(std::string_view line) {
+  constexpr std::size_t shortest = 8;
+  return line.size() >= shortest && line.find_first_not_of("-= ") == line.npos && line.find_first_of("-=") == 0;
+}
+
 /// Some programs print a blank after the last word.
 bool ends_sentence(std::string_view line) {
   const std::size_t last = line.find_last_not_of(" \t");
   return last != line.npos && std::string_view(".!?").find(line[last]) != std::string_view::npos;
 }
 
-/// "1.75 GiB": the unit is whole, so no word is broken behind it.
+/// A capture of a terminal pads its rows to the width: the printed line ends before the blanks.
+bool is_padded(std::string_view line) {
+  constexpr std::size_t fewest_blanks = 4;  // fewer may be in a line that was broken there
+  return line.size() >= fewest_blanks && line.find_last_not_of(' ') + fewest_blanks < line.size();
+}
+
+/// "1.75 GiB": the unit is whole, so no word is broken after it.
 bool ends_size(std::string_view line) {
   for (const std::string_view unit : {"KiB", "MiB", "GiB", "TiB", "KB", "MB", "GB", "TB", "Ki", "Mi", "Gi", "Ti"}) {
     if (!line.ends_with(unit)) continue;
@@ -98,6 +110,7 @@ struct Followers {
 /// begin like a separate line.
 Rest is_rest(std::string_view line, std::string_view next) {
   if (next.empty() || start_form(next) == start_form(line) || read_time(next)) return Rest::no;
+  if (is_table_rule(line) || is_table_rule(next)) return Rest::no;
   const char last = line.back(), first = next.front();
   if ((is_ruler(next) && last != first) || (first == '{' && last == '}')) return Rest::no;  // or two records of JSON
   if (is_wall(line.front()) && !is_wall(last)) return is_wall(first) ? Rest::perhaps : Rest::yes;
@@ -121,26 +134,57 @@ std::optional<LineWithEnd> next_piece(std::string_view text, bool at_end) {
   return LineWithEnd{text.substr(0, stop), text.substr(stop, length)};
 }
 
+/// Lines with their columns.
+using MeasuredLines = std::vector<std::pair<std::string_view, std::size_t>>;
+
+/// The first lines; empty if one is wider than any console.
+MeasuredLines measure_lines(std::string_view head) {
+  MeasuredLines lines;
+  for (std::size_t at = 0; at < head.size() && lines.size() < head_lines;) {
+    const auto piece = next_piece(head.substr(at), true);
+    // Python's marks below a statement are as wide as that was before somebody shortened it.
+    const bool marks = piece->line.ends_with("^^^") || piece->line.ends_with("~~~");
+    const std::size_t columns = marks ? 0 : piece->line.size() > 4 * widest ? widest + 1 : line_columns(piece->line);
+    if (columns > widest) return {};
+    lines.emplace_back(piece->line, columns);
+    at += piece->line.size() + piece->end.size();
+  }
+  return lines;
+}
+
+/// The lines of tables: a rule, its header and the rows, all equally wide. They are full for another reason.
+std::vector<bool> find_table_lines(const MeasuredLines& lines) {
+  std::vector<bool> found(lines.size());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].first.empty() || !is_table_rule(lines[i].first)) continue;
+    if (i > 0 && lines[i - 1].second == lines[i].second) found[i - 1] = true;
+    for (std::size_t k = i; k < lines.size() && lines[k].second == lines[i].second; ++k) found[k] = true;
+  }
+  return found;
+}
+
+/// A capture of a terminal fills all its rows with blanks. Lines that a console broke also have shorter rests.
+bool pads_rows(const MeasuredLines& lines, std::size_t width) {
+  constexpr double nearly_all = 0.9;
+  const auto full = std::count_if(lines.begin(), lines.end(), [&](const auto& line) { return line.second == width; });
+  return static_cast<double>(full) >= nearly_all * static_cast<double>(lines.size());
+}
+
 }  // namespace
 
 // The longest line gives a candidate for the width. It counts if enough full lines have a continuation, few have none,
 // and full lines are more frequent than slightly shorter ones.
-std::size_t console_width(std::string_view head) {
+ConsoleForm find_console_form(std::string_view head) {
+  const MeasuredLines lines = measure_lines(head);
   std::size_t width = 0;
-  std::vector<std::pair<std::string_view, std::size_t>> lines;
-  for (std::size_t at = 0; at < head.size() && lines.size() < head_lines;) {
-    const auto piece = next_piece(head.substr(at), true);
-    const std::size_t columns = piece->line.size() > 4 * widest ? widest + 1 : line_columns(piece->line);
-    if (columns > widest) return 0;
-    lines.emplace_back(piece->line, columns);
-    width = std::max(width, columns);
-    at += piece->line.size() + piece->end.size();
-  }
-  if (width < narrowest) return 0;
+  for (const auto& line : lines) width = std::max(width, line.second);
+  if (width < narrowest) return {};
+  const bool padded = pads_rows(lines, width);
+  const std::vector<bool> in_table = find_table_lines(lines);
   std::map<std::string, Followers> forms;  ///< full lines that differ in more than their digits
   for (std::size_t i = 0; i + 1 < lines.size(); ++i) {
     const auto& [line, columns] = lines[i];
-    if (columns != width || is_drawn(line)) continue;
+    if (columns != width || in_table[i] || is_drawn(line) || (padded && is_padded(line))) continue;
     forms[digits_alike(line)].add(is_rest(line, lines[i + 1].first));
   }
   const auto count = [&](Rest rest) {
@@ -149,7 +193,7 @@ std::size_t console_width(std::string_view head) {
   const bool usual = std::find(usual_widths.begin(), usual_widths.end(), width) != usual_widths.end();
   if (count(Rest::yes) < (usual ? 1 : enough) ||
       static_cast<double>(count(Rest::no)) > few * static_cast<double>(count(Rest::yes)))
-    return 0;
+    return {};
   // Without a console, lines become rarer towards the longest.
   std::size_t full = 0, nearly = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -158,7 +202,7 @@ std::size_t console_width(std::string_view head) {
     else if (lines[i].second + 4 >= width && (i == 0 || lines[i - 1].second != width))
       ++nearly;
   }
-  return full > nearly ? width : 0;
+  return full > nearly ? ConsoleForm{width, padded} : ConsoleForm{};
 }
 
 /// Reads the head and determines the width. False if the source is empty.
@@ -168,8 +212,8 @@ bool LineUnwrapper::begin(UnwrappedText& out) {
   while (out.bytes.size() < begin + head_bytes && source_->read(out.bytes, head_bytes)) continue;
   const std::string_view head = out.bytes.text().substr(begin);
   collector_ = CollectorForm::find(head.substr(0, head_bytes));
-  if (!collector_) width_ = console_width(head);
-  if (!collector_ && width_ == 0) return !head.empty();
+  if (!collector_) console_ = find_console_form(head);
+  if (!collector_ && console_.width == 0) return !head.empty();
   waiting_ = head;
   out.bytes.cut(begin);
   collector_ ? peel(out, false) : unfold(out, false);
@@ -178,7 +222,7 @@ bool LineUnwrapper::begin(UnwrappedText& out) {
 
 bool LineUnwrapper::read(UnwrappedText& out, std::size_t wanted) {
   if (!begun_) return begin(out);
-  if (!collector_ && width_ == 0) return source_->read(out.bytes, wanted);
+  if (!collector_ && console_.width == 0) return source_->read(out.bytes, wanted);
   piece_.restart({});
   const bool more = source_->read(piece_, wanted);
   waiting_.append(piece_.text());
@@ -227,7 +271,8 @@ void LineUnwrapper::take(UnwrappedText& out, std::string_view line, std::string_
     out.bytes.append(held_end_);
   out.bytes.append(line);
   held_end_ = end;
-  last_full_ = end.find('\n') != end.npos && line_columns(line) == width_;
+  last_full_ =
+      end.find('\n') != end.npos && line_columns(line) == console_.width && !(console_.padded && is_padded(line));
   last_line_ = line;
 }
 

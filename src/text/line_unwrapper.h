@@ -16,9 +16,14 @@
 
 namespace oomdoctor {
 
-/// The width at which these lines were broken; 0 if they were not. One full line alone is no proof: the next line must
-/// read like its continuation.
-std::size_t console_width(std::string_view head);
+/// How a console broke lines.
+struct ConsoleForm {
+  std::size_t width = 0;  ///< columns; 0: no line was broken
+  bool padded = false;    ///< its rows were filled with blanks, as a capture of a terminal does
+};
+
+/// One full line alone is no proof that lines were broken: the next line must read like its continuation.
+ConsoleForm find_console_form(std::string_view head);
 
 /// What a collector printed before a line.
 struct LineTag {
@@ -45,7 +50,7 @@ class LineUnwrapper {
   /// Appends about `wanted` bytes; false at the end. Throws Error if reading fails.
   bool read(UnwrappedText& out, std::size_t wanted);
   /// The console width; 0 if no lines were broken. Known after the first read.
-  std::size_t width() const { return width_; }
+  std::size_t width() const { return console_.width; }
   /// The rank that a launcher printed before all lines; nullopt if there is none. Known after the first read.
   std::optional<int> rank() const { return collector_ ? collector_->rank() : std::nullopt; }
 
@@ -56,7 +61,7 @@ class LineUnwrapper {
   void peel(UnwrappedText& out, bool at_end);
 
   Source* source_;
-  std::size_t width_ = 0;
+  ConsoleForm console_;
   std::optional<CollectorForm> collector_;
   bool begun_ = false;
   // Used only if lines were broken or have a collector's prefix: the text that is read but not yet passed on.

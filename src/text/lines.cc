@@ -271,7 +271,7 @@ namespace {
 /// The seconds from 1970 to midnight of a date; nullopt for an invalid date. It caches the last date, because most
 /// lines are from the same day.
 std::optional<double> seconds_of_date(int year, int month, int day) {
-  thread_local std::array<int, 3> last{};
+  thread_local std::array<int, 3> last{-1, -1, -1};
   thread_local double seconds = 0;
   if (last == std::array{year, month, day}) return seconds;
   const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},

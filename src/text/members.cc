@@ -143,7 +143,7 @@ class MemberReader {
 
 MemberReader::MemberReader(const std::string& path) : path_(path), file_(path), opened_(archive_read_new()) {
   if (!opened_) throw std::bad_alloc();
-  // No filter of libarchive: the decoders of a log unpack a tar, too, with the same limits.
+  // No filter of libarchive: the decoders of a log unpack a tar as well, with the same limits.
   archive_read_support_format_tar(opened_.get());
   archive_read_support_format_zip(opened_.get());
   archive_read_support_format_7zip(opened_.get());
@@ -171,7 +171,7 @@ la_ssize_t MemberReader::feed(struct archive* opened, void* self, const void** b
   return -1;
 }
 
-/// The reason of libarchive's last failure, or the one behind it.
+/// The reason of libarchive's last failure, or the one after it.
 std::string MemberReader::why() const {
   if (!failure_.empty()) return failure_;
   if (const std::string damage = file_.damage(); !damage.empty()) return damage;
@@ -224,7 +224,7 @@ bool MemberReader::refill() {
     text_ += static_cast<i64>(size);
     if (!file_.compressed() && text_ > limits.text && text_ / limits.ratio > file_.size()) lost_ = without_end;
   } else if (result != ARCHIVE_EOF) {
-    lost_ = why();  // a wrong checksum, too, which is only a warning to libarchive
+    lost_ = why();  // a wrong checksum as well, which is only a warning to libarchive
   }
   ended_ = result != ARCHIVE_OK || !lost_.empty();
   return !ended_;

@@ -72,7 +72,7 @@ bool NumberSpans::find(std::string_view line) {
   line_ = line;
   if (line.size() > max_line_length) return false;
   HWY_DYNAMIC_DISPATCH(mark_digits)(line.data(), line.size(), digits_.data());
-  // Find the starts of runs of 2, 4, 8, 16 and 20 digits, each from the previous length. `behind` has the word that
+  // Find the starts of runs of 2, 4, 8, 16 and 20 digits, each from the previous length. The array has the word that
   // follows.
   constexpr std::array<unsigned, 5> more{1, 2, 4, 8, 4};
   std::array<std::uint64_t, more.size()> behind{};

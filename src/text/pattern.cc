@@ -1,7 +1,6 @@
 #include "text/pattern.h"
 
 #include <algorithm>
-#include <iterator>
 #include <boost/regex.hpp>
 
 #include "base/ascii.h"

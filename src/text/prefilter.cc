@@ -1,8 +1,6 @@
 #include "text/prefilter.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <numeric>

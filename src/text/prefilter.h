@@ -32,7 +32,7 @@ struct PrefilterWork {
 class Prefilter {
  public:
   /// `fold_case[i]` means that anchor i matches in any letter case. Anchors have four to 65535 bytes, and there are at
-  /// most 65535; otherwise it throws std::logic_error. The constructor itself places the anchors behind those of
+  /// most 65535; otherwise it throws std::logic_error. The constructor itself places the anchors after those of
   /// `plan`, whose tables outlive it.
   Prefilter(const std::vector<std::string_view>& anchors, const std::vector<bool>& fold_case,
             const PrefilterPlan& plan = {});

@@ -1,6 +1,5 @@
 #include "text/record_player.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 

@@ -9,8 +9,8 @@ namespace {
 // Limits: no terminal is larger, and a damaged capture must not fill the memory.
 constexpr std::size_t max_rows = 300, max_columns = 1000;
 constexpr std::size_t max_parameters = 64;
-/// A refresh is a hundredth of its screen. Input that shows far more than it sends is no capture, and must not fill the
-/// disk.
+/// A refresh is a hundredth of its screen. Input that shows far more than it sends is not a capture, and must not fill
+/// the disk.
 constexpr std::size_t max_shown = 1 << 20, max_shown_share = 256;
 
 /// The `i`-th parameter of a sequence, limited to a screen's columns; `otherwise` if it is missing or invalid.

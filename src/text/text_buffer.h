@@ -1,4 +1,4 @@
-// Text that is read in large pieces: reads go directly behind it, and no byte is set before it is read.
+// Text that is read in large pieces: reads go directly after it, and no byte is set before it is read.
 #pragma once
 
 #include <cstddef>

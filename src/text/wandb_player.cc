@@ -127,7 +127,7 @@ void play_run(std::string_view message, std::string& out) {
 
 }  // namespace
 
-/// The last byte of the header is the version of the format: another version is played, too, as far as it is whole.
+/// The last byte of the header is the version of the format: another version is played as well, as far as it is whole.
 bool WandbPlayer::wanted(std::string_view head) { return head.starts_with(magic.substr(0, magic.size() - 1)); }
 
 /// Keeps the text after the last line end of each stream: a value of another record may come before its rest.
@@ -135,7 +135,7 @@ void WandbPlayer::play_output(std::string_view message, bool whole_lines, std::s
   std::size_t stream = 0;
   std::string_view text;
   for (WireReader field(message); field.next();) {
-    if (field.field() == 1) stream = std::min<std::size_t>(static_cast<std::size_t>(field.number()), 1);
+    if (field.field() == 1) stream = field.number() == 0 ? 0 : 1;
     if (field.field() == 3) text = field.bytes();
   }
   std::string& open = console_[stream];

@@ -19,7 +19,7 @@ class WireReader {
  public:
   explicit WireReader(std::string_view message) : rest_(message) {}
 
-  /// Moves to the next field. False at the end, and for what is no field: the rest of the message is then not read.
+  /// Moves to the next field. False at the end, and for what is not a field: the rest of the message is then not read.
   bool next();
 
   std::uint64_t field() const { return field_; }

@@ -161,6 +161,7 @@ class Messages(Case):
 
     def test_what_is_nearly_right_is_named(self):
         self.assert_refused(["--versoin"], "unknown option '--versoin'", "did you mean '--version'?")
+        self.assert_refused(["--quite", "train.log"], "unknown option '--quite'", "did you mean '--quiet'?")
         self.assert_refused(["estimate", "--params", "7B", "--layers", "32", "--hidden", "4096", "--card", "A100"],
                             "unknown GPU 'A100'", "did you mean A100-40GB or A100-80GB?")
 
@@ -211,9 +212,9 @@ class Messages(Case):
 
     def test_words(self):
         self.assert_refused(["list"], "list needs an argument",
-                "choose one of: causes, fixes, myths, facts, formats, models")
+                "choose one of: causes, fixes, myths, facts, formats, models, gpus")
         self.assert_refused(["list", "cuases"], "list does not know 'cuases'",
-                            "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats, models")
+                            "did you mean 'causes'? choose one of: causes, fixes, myths, facts, formats, models, gpus")
         self.assert_refused(["list", "fixes", "x"], "list takes one argument; 'x' is one too many")
         self.assert_refused(["schema", "reprot"], "schema does not know 'reprot'",
                 "did you mean 'report'? choose one of: report, jsonl, partial, comparison, estimate, survey, survey-totals, own-formats")
@@ -221,7 +222,7 @@ class Messages(Case):
 
     def test_ids(self):
         self.assert_refused(["explain", "fragmentatoin"],
-                "unknown id 'fragmentatoin': no cause, fix, myth, fact or format has it",
+                "unknown id 'fragmentatoin': no verdict, cause, fix, myth, fact or format has it",
                             "did you mean 'fragmentation'?")
         self.assert_refused(["analyze", "--why-not", "fragmentatoin", "train.log"], "unknown cause 'fragmentatoin'",
                             "did you mean 'fragmentation'?")
@@ -586,7 +587,7 @@ class ManyLogs(Case):
         first = next(i for i in report["incidents"] if i["id"] == report["verdict"]["incident"])
         self.assertEqual(first["rank"], 10)  # its clock was behind rank 2's, its file is read later
         self.assertIn("12 ranks, 2 of them out of memory", self.run_here("analyze", "-v", "run").stdout)
-        self.assertIn("| 10 | 20.00 GiB | 22.90 GiB |", self.run_here("analyze", "--format", "markdown", "run").stdout)
+        self.assertIn("| 10 | 20 GiB | 22.90 GiB |", self.run_here("analyze", "--format", "markdown", "run").stdout)
 
     def test_logs_of_different_jobs_are_judged_job_by_job(self):
         (self.folder / "run" / "slurm-4711.out").write_text(FAILED)
@@ -676,11 +677,11 @@ class ManyLogs(Case):
                 "pass the files that oomdoctor analyze --format partial wrote: oomdoctor merge parts/*.jsonl")
         self.assert_refused(["merge", "a.json"], "file not found: a.json")
         self.assert_refused(["merge", "run"], "run is not a file of parts")
-        self.assert_refused(["merge", "train.log"], "train.log:1: this is no part of a case: it does not say of which log",
+        self.assert_refused(["merge", "train.log"], "train.log:1: this is not a part of a case: it does not say of which log",
                 "parts are written by oomdoctor analyze --format partial; write this one again")
         part = self.folder / self.parts("p.jsonl", "train.log")
         part.write_text(part.read_text()[:-40] + "\n")
-        self.assert_refused(["merge", "p.jsonl"], "p.jsonl:1: this is no part of a case: it is no whole line of JSON",
+        self.assert_refused(["merge", "p.jsonl"], "p.jsonl:1: this is not a part of a case: it is not a whole line of JSON",
                 "parts are written by oomdoctor analyze --format partial; write this one again")
         part.write_text('{"oomdoctor_partial": 2, "path": "a", "digest": "b", "case": {}}\n')
         self.assert_refused(["merge", "p.jsonl"],
@@ -834,6 +835,15 @@ class Outputs(Case):
         self.assertEqual((fed.returncode, fed.stdout), (report.returncode, run("analyze", "-", stdin=FAILED).stdout))
         self.assertEqual(run("version").stdout, run("--version").stdout)
 
+    def test_options_without_a_command_are_those_of_analyze(self):
+        for options in (["--quiet"], ["-v"], ["--format", "json"], ["--format=agent"], ["-q", "--width", "60"], ["-qv"]):
+            self.assertEqual(self.run_here(*options, "train.log").stdout,
+                             self.run_here("analyze", *options, "train.log").stdout, options)
+        self.assertEqual(run("-q", stdin=FAILED).stdout, run("analyze", "-q", "-", stdin=FAILED).stdout)
+        self.assertEqual(self.run_here("-v", "analyze", "train.log").stdout, self.run_here("-v", "train.log").stdout)
+        self.assertEqual(self.run_here("--width", "60", "list", "causes").stdout,
+                         self.run_here("list", "causes", "--width", "60").stdout)
+
     def test_colour(self):
         self.assertNotIn("\x1b", self.run_here("analyze", "train.log").stdout)
         self.assertIn("\x1b[1;31m", self.run_here("analyze", "--color", "always", "train.log").stdout)
@@ -926,7 +936,7 @@ class UserFormats(Case):
         os.mkfifo(own)
         done = self.run_here("analyze", "fine.log")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assert_refused(["analyze", "--format-file", ".oomdoctor.toml", "fine.log"], ".oomdoctor.toml is no file")
+        self.assert_refused(["analyze", "--format-file", ".oomdoctor.toml", "fine.log"], ".oomdoctor.toml is not a file")
 
     def test_it_is_not_read_in_a_ci_job_unless_named(self):
         (self.folder / ".oomdoctor.toml").write_text("AWS_SECRET=swordfish\n")
@@ -1016,7 +1026,7 @@ class Explain(Case):
 
     def test_a_cause_and_a_fix_have_their_numbers_from_a_log(self):
         self.assertIn("of cache was free", self.told("fragmentation", "card.log"))
-        self.assertIn("saves 3.00 GiB to 4.80 GiB", self.told("expandable-segments", "card.log"))
+        self.assertIn("saves 3 GiB to 4.80 GiB", self.told("expandable-segments", "card.log"))
         self.assertIn("This log shows nothing about it.", self.told("eight-bit-adam", "card.log"))
 
 
@@ -1269,6 +1279,18 @@ bf16: true
         self.assertIn("the model has 448 positions, which is less than the 1024 tokens of a sample", " ".join(self.run_here(
             "estimate", "--model", "whisper-small", "--seq", "1024").stdout.split()))
 
+    def test_a_model_and_a_gpu_are_enough_for_an_answer(self):
+        words = ["--model", "llama-3-8b", "--lora-rank", "16", "--card", "4090"]
+        estimate = self.estimate(*words)
+        self.assertIn("2,048 tokens in a sample", estimate["assumed"])
+        self.assertEqual({**estimate, "assumed": []}, {**self.estimate(*words, "--seq", "2048"), "assumed": []})
+        self.assertEqual((estimate["outcome"], estimate["plan"]["fits"]), ("does_not_fit", True))
+        longest = estimate["longest_sequence"]
+        self.assertIn(f"samples of up to {longest} tokens fit", " ".join(self.run_here("estimate", *words).stdout.split()))
+        self.assertEqual(self.estimate(*words, "--seq", str(longest))["largest_batch"], 1)
+        self.assertIn("512 tokens in a sample", self.estimate("--model", "bert-base", "--card", "4090")["assumed"])
+        self.assertIn("needs --seq, --hidden, --layers", " ".join(self.run_here("estimate", "--params", "7B").stdout.split()))
+
     def test_a_sweep_ends_with_the_largest_batch_of_each_length(self):
         words = ["--model", "llama-3-8b", "--lora-rank", "16", "--seq", "2048", "--card", "A100-80GB", "--sweep"]
         done = self.estimate(*words)
@@ -1434,7 +1456,7 @@ bf16: true
         for words, message, advice in (
                 ([], "no model given", "name one: --model llama-3-8b; or use --config config.json, or give sizes: --params 7B --layers 32 ..."),
                 (["--model", "gpt2", "--config", "config.json"], "--model and --config both describe the model", "give one of them"),
-                (["--model", "vit-h-14", "--seq", "128"], "--seq: a model of images alone has no tokens of a text", ""),
+                (["--model", "vit-h-14", "--seq", "128"], "--seq: a model of images has no tokens of a text", ""),
                 (["--model", "gpt2", "--source-seq", "128"], "--source-seq needs a model with an encoder and a decoder", ""),
                 (["--model", "whisper-tiny", "--source-seq", "128"],
                  "--source-seq: each sample of this model has 1500 tokens in the encoder", ""),
@@ -1509,7 +1531,7 @@ bf16: true
                  "a step has more than 1,000,000,000,000,000 samples",
                  "check the product of --batch, --accumulation and --dp"),
                 (["--layers", "32", *layer, "--batch", "1e9", "--seq", "1e9"],
-                 "activations would take more than 256.00 PiB", "check the sizes of the model, --batch and --seq")):
+                 "activations would take more than 256 PiB", "check the sizes of the model, --batch and --seq")):
             self.assert_refused(["estimate", *words], message, advice)
         for kind, experts in (("llama", 1), ("bert", 1), ("mixtral", 10**7)):  # counted by their fields
             (self.folder / "config.json").write_text(json.dumps({
@@ -1532,7 +1554,7 @@ bf16: true
             (self.folder / "config.json").write_text(text)
             self.assert_refused(["estimate", "--config", "config.json"], message)
         self.assert_refused(["estimate", "--config", "nowhere.json"], "file not found: nowhere.json")
-        self.assert_refused(["estimate", "--config", "."], ". is no file")
+        self.assert_refused(["estimate", "--config", "."], ". is not a file")
         for text in ("", "[", "[]", "7", "[" * 100000, '{"hidden_size": 1', "\x00"):
             refused(text, "config.json is not a JSON object")
         refused("{}", "config.json has no hidden_size")
@@ -1572,6 +1594,31 @@ class Knowledge(Case):
                 word = {"fixes": "fix"}.get(kind, kind[:-1])
                 self.assertIn(f"{word} {name}", told.stdout.splitlines(), name)
 
+    def test_each_listed_gpu_is_the_one_that_estimate_takes(self):
+        for line in run("list", "gpus").stdout.splitlines():
+            typed, name = line.split()[:2]
+            done = run("estimate", "--params", "1B", "--layers", "2", "--hidden", "64", "--card", typed)
+            self.assertIn(f"on {name.rstrip(',')} ", done.stdout, typed)
+
+    def test_each_id_that_a_sample_prints_can_be_explained(self):
+        printed = set()
+        for log in sorted((ROOT / "samples").glob("*/*")):
+            if log.suffix in (".log", ".csv"):
+                text = run("analyze", log).stdout
+                printed |= set(re.findall(r"(?m)^\w+\[(.*?)\]: ", text)) | set(re.findall(r"oomdoctor explain (\S+)", text))
+        self.assertTrue({"oom", "leak", "host_memory"} <= printed, printed)
+        for name in printed:
+            done = run("explain", name)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+        self.assertEqual(run("explain", "oom").stdout, run("explain", "undetermined").stdout)  # as JSON has it
+
+    def test_an_unclear_cause_is_explained_with_questions_and_causes(self):
+        text = run("explain", "oom").stdout
+        for expected in ("\nQuestions that settle it\n", "2>&1 | tee", "\n  fragmentation ", "\n  host_memory "):
+            self.assertIn(expected, text)
+        log = ROOT / "samples" / "circumstances" / "process_group_nccl.log"
+        self.assertRegex(run("explain", "oom", log).stdout, r"(?m)^   \d+%  other_process ")
+
     def test_formats_are_listed_by_family_with_unit_kind_source_and_example(self):
         text = run("list", "formats", "--width", "200").stdout
         self.assertRegex(text, r"(?m)^Megatron.*  megatron, from .*megatron/training")
@@ -1595,7 +1642,7 @@ class Knowledge(Case):
         self.assertIn("\nSigns against it\n", text)
         self.assertIn("\nFixes\n", text)
         self.assertNotIn("{", text)
-        self.assertIn("/docs/causes/fragmentation.md", text)
+        self.assertNotIn("http", text)  # without a site of the documentation
         self.assertRegex(run("explain", "--trace", "fragmentation").stdout, r"(?m)^ +if .*oom\.")
         self.assertRegex(run("explain", "--trace", "expandable-segments").stdout, r"(?m)^ +offered if +\(?oom\.|account\.")
 
@@ -1698,6 +1745,8 @@ class Surveys(Case):
                                              "the step tasks have been OOM Killed.\n")
         (jobs / "slurm-4712.out").write_text(HEALTHY)
         (jobs / "empty.log").write_text("")
+        for path in jobs.rglob("*.*"):
+            os.utime(path, (1741003200, 1741003200))  # 2025-03-03 12:00:00 UTC, the date of a log that prints none
 
     def survey(self, *words):
         done = self.run_here("survey", *words)
@@ -1718,6 +1767,32 @@ class Surveys(Case):
         self.assertEqual((lines["jobs/slurm-4711.err"]["job"], lines["jobs/slurm-4711.err"]["logs"]), ("4711", 2))
         self.assertEqual(len({tuple(line) for line in lines.values()}), 1, "every line has the same fields")
 
+    def test_a_log_without_a_date_has_that_of_its_file(self):
+        undated = self.folder / "jobs" / "undated.log"
+        undated.write_text(FAILED.split("step 2 loss 2.30\n")[1])
+        for path, time in (("undated.log", 1741080730), ("slurm-4711.err", 1740700000), ("slurm-4712.out", 1740700000)):
+            os.utime(self.folder / "jobs" / path, (time, time))  # 2025-03-04 09:32:10 UTC, and February 27
+        lines = {line["path"]: line for line in self.lines("jobs")}
+        self.assertEqual((lines["jobs/undated.log"]["failed_at"], lines["jobs/undated.log"]["file_time"]),
+                         (None, "2025-03-04T09:32:10"))
+        self.assertIsNone(lines["jobs/1/train.log"]["file_time"])
+        totals = json.loads(self.survey("--format", "json", "jobs"))
+        self.assertEqual((totals["undated"], totals["file_dated"]), (0, 2))
+        self.assertEqual([(week["week"], week["failed"]["jobs"]) for week in totals["weeks"]],
+                         [("2025-W09", 3), ("2025-W10", 2)])
+        screen = self.survey("jobs")
+        self.assertRegex(screen, r"03-04 file +jobs/undated\.log")
+        self.assertIn("no date was found near the failure, so this is the date of the file", screen)
+        self.survey("--output", "html=survey.html", "jobs")
+        page = (self.folder / "survey.html").read_text()
+        self.assertRegex(page, r"<td[^>]*>2025-03-04, date of the file</td><td[^>]*>jobs/undated.log</td>")
+        self.assertIn("2 failures have the date of their file: no date was found near them", page)
+        self.assertNotIn(" no date.</p>", page)
+        # A survey of the lines has the same dates, whatever becomes of the files.
+        (self.folder / "lines.jsonl").write_text(self.survey("--format", "jsonl", "jobs"))
+        os.utime(undated, (1, 1))
+        self.assertEqual(json.loads(self.survey("--format", "json", "lines.jsonl"))["weeks"], totals["weeks"])
+
     def test_the_page_links_the_reports_next_to_the_logs(self):
         self.run_here("analyze", "jobs/1/train.log", "--output", "html=jobs/1/report.html")
         (self.folder / "jobs" / "2" / "report.html").write_text("<html>of another program</html>")
@@ -1733,7 +1808,7 @@ class Surveys(Case):
         self.assertEqual((totals["all"]["jobs"], totals["failed"]["jobs"]), (len(lines), len(failed)))
         self.assertEqual(totals["failed"]["lost_seconds"], sum(line["lost_seconds"] or 0 for line in failed))
         weeks = [(week["week"], week["starts"], week["jobs"], week["failed"]["jobs"]) for week in totals["weeks"]]
-        self.assertEqual(weeks, [("2025-W09", "2025-02-24", 2, 2), ("2025-W10", "2025-03-03", 1, 1)])
+        self.assertEqual(weeks, [("2025-W09", "2025-02-24", 2, 2), ("2025-W10", "2025-03-03", 4, 2)])
         self.assertEqual([(of["sums"]["jobs"], of["place"]) for of in totals["offenders"]], [(3, "train.py in training_step")])
 
     def test_a_database_reads_the_lines(self):

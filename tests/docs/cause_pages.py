@@ -69,6 +69,7 @@ WORDS = {
     "settings.end_reason": "REASON", "join.newcomer": "another process",
     "settings.plan_operation": "one operation",
     "settings.double_tensor": "its shape",
+    "trace.buffer": "of one shape",
     "settings.plan_shape": "of one shape",
     "settings.earlier_input": "INPUT",
     "settings.profiled_tokens": "−N",
@@ -86,13 +87,17 @@ WORDS = {
     "settings.largest_user": "process A",
     "settings.machine_swap": "Y GiB",
     "settings.memory_pressure": "X%",
+    "settings.module_name": "JointTextEncoder",
     "settings.milestone": "Before creating fp16 partitions",
     "settings.live_tensors": "2 × (N, M) float32, X GiB each",
+    "settings.refused_tensor": "[N, M] of an operation",
+    "settings.used_chunks": "N of X MiB, together Y GiB",
     "trend.rate": "X MiB per step",
     "trend.last_rate": "X MiB per step",
     "trend.increment": "each step keeps tensors of a known size, for example the hidden states of a batch",
     "snapshot.growth": "train.py:N keeps X MiB more each step",
     "snapshot.growth_line": "train.py:N",
+    "run.progress": "N steps",
     "run.steep": "memory has few values, each far above the one before, and one more such rise fills the GPU",
 }
 SMALL_REQUEST = ("was only {oom.request}", "was only X KiB")
@@ -101,7 +106,7 @@ VALUES = {"bytes": ("XYZVW", " GiB"), "ratio": ("XYZVW", "%"), "count": ("NMK", 
 # Values of a setting that the page can name; every other one becomes "…".
 SETTING_WORDS = {
     "platform.torch": "cuda", "platform.alloc_conf": "PYTORCH_CUDA_ALLOC_CONF", "advice.batch_key": "batch_size", "host.smaller_type": "float32",
-    "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "account.stop_pids": "PID", "settings.memory_unit": "UNIT", "settings.slurm_job": "JOB",
+    "advice.accumulation_key": "accumulation_steps", "account.external_pid": "PID", "account.stop_pids": "PID", "settings.memory_unit": "UNIT", "settings.slurm_job": "JOB", "settings.amdsmi_error": "N",
 }
 
 PLACEHOLDER = re.compile(r"(?<!\{)\{([a-z0-9(][^{}]*)\}")
@@ -197,7 +202,8 @@ def is_known(placeholder):
 
 
 def setting_text(raw):
-    """A setting, and whether it misses a value of the log. Clauses of its comments that miss one are left out."""
+    """A setting, and whether it misses a value of the log. Clauses of its comments that miss one are left out. A gap
+    such as <JOB> is printed as JOB."""
     def value(placeholder):
         return SETTING_WORDS[placeholder[1].split(":")[0].strip()] if is_known(placeholder) else "…"
 
@@ -208,7 +214,7 @@ def setting_text(raw):
         missing = missing or not all(map(is_known, PLACEHOLDER.finditer(code)))
         clauses = [clause for clause in comment.split("; ") if all(map(is_known, PLACEHOLDER.finditer(clause)))]
         lines.append(PLACEHOLDER.sub(value, code + (mark + "; ".join(clauses) if any(clauses) else "")))
-    return "\n".join(lines).replace("{{", "{"), missing
+    return re.sub(r"<([A-Z]+)>", r"\1", "\n".join(lines)).replace("{{", "{"), missing
 
 
 def place_of(fix_id, setting):
@@ -256,7 +262,7 @@ def priority(fix_id):
 
 def fix_name(fix_id):
     fix = FIXES[fix_id]
-    grades = "costs nothing" if fix["cost"] == fix["risk"] == 0 else ", ".join(
+    grades = "costs nothing" if fix["cost"] == fix["risk"] == 0 and fix["kind"] != "outside" else ", ".join(
         filter(None, (COSTS[fix["cost"]], RISKS[fix["risk"]])))
     return f"**{fix['title']}** ([`{fix_id}`](../../rules/fixes/{fix_id}.toml), {grades})"
 

@@ -9,7 +9,7 @@
 //   stops
 //                          when the file is missing.
 //
-// A name covers its variants: "open" is openat and open64, too. Calls inside of the C library are not seen.
+// A name covers its variants: "open" is openat and open64 as well. Calls inside of the C library are not seen.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>

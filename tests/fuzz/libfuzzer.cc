@@ -1,7 +1,7 @@
-// Searches for inputs that break a target:   oomdoctor_fuzz NAME [libFuzzer's options] FOLDER
+// Searches for inputs that break a target:   oomdoctor_search NAME [libFuzzer's options] FOLDER
 //
-// oomdoctor_fuzz --list           names of the targets, each with the length of its inputs
-// oomdoctor_fuzz --seeds NAME DIR   writes the first inputs of this target's search
+// oomdoctor_search --list           names of the targets, each with the length of its inputs
+// oomdoctor_search --seeds NAME DIR   writes the first inputs of this target's search
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -48,7 +48,7 @@ void choose(int& argc, char**& argv) {
   const char* name = std::getenv(variable);
   chosen = name != nullptr ? find_target(name) : nullptr;
   if (chosen != nullptr) return;
-  std::fprintf(stderr, "usage: oomdoctor_fuzz --list | --seeds NAME DIR | NAME [options] DIR\n");
+  std::fprintf(stderr, "usage: oomdoctor_search --list | --seeds NAME DIR | NAME [options] DIR\n");
   std::exit(2);
 }
 

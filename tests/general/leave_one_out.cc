@@ -90,12 +90,18 @@ bool agree(const std::optional<Bytes>& wanted, const std::optional<Bytes>& got) 
   return difference <= wanted->slack + got->slack + 1;
 }
 
-/// Whether the line names memory: a status that hides the reason, or a bare "Killed", does not.
+/// Whether the line names a failure of memory: a status that hides the reason, a bare "Killed", a cache of less than
+/// nothing, and "Allocation on device" alone do not.
 bool names_memory(const Incident& incident) {
+  if (incident.oom.message_format.find("negative") != std::string::npos) return false;
+  if (incident.evidence.excerpt.find("!!! Allocation on device") != std::string::npos) return false;
   std::string text = incident.evidence.excerpt;
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (const char* word : {"mem", "alloc", "oom", "ram", "heap", "shm", "swap", "rss", "hbm"})
+  for (const char* word : {"mem", "alloc", "oom", "heap", "shm", "swap", "rss", "hbm"})
     if (text.find(word) != text.npos) return true;
+  const auto is_letter = [&](std::size_t at) { return at < text.size() && text[at] >= 'a' && text[at] <= 'z'; };
+  for (std::size_t at = text.find("ram"); at != text.npos; at = text.find("ram", at + 1))  // and not "program"
+    if ((at == 0 || text[at - 1] == 'v' || !is_letter(at - 1)) && !is_letter(at + 3)) return true;
   return false;
 }
 
@@ -194,7 +200,7 @@ int main(int argc, char** argv) {
     sum.silent += tally.silent, sum.failures += tally.failures, sum.found += tally.found, sum.sizes += tally.sizes,
         sum.right += tally.right;
     sum.alarms += tally.alarms;
-    // One miss of two failures is no evidence.
+    // One miss of two failures is not evidence.
     const bool found = tally.failures < min_failures || tally.found >= min_found * tally.failures;
     right =
         right && tally.alarms == 0 && found && (tally.sizes < min_failures || tally.right >= min_sizes * tally.sizes);

@@ -39,6 +39,16 @@ AVOIDED = {
     r"^not \w+:": "a heading that starts with Not: Won't help",
     r"\b(die|dies|died|dying) (of|for) memory\b": "ran out of memory",
     r"\bwent on\b": "continued",
+    # Habits of another language.
+    r"\bin place of\b": "instead of",
+    r"\bbeside\b": "next to, with",
+    r"\bbehind\b": "after, below",
+    r"\babove all\b": "especially",
+    r", too\b(?! (few|little|many|much)\b)": "also",
+    r"(?<!there )\b(is|are) no (?!(longer|larger|more|less|better|other|such|one|worse|further|different|sooner)\b)\w": "is not a",
+    r"\bof (images|text|words|numbers) alone\b|\balone(?=[.;:)]|$)": "only, by itself",
+    r"\bcompaction (would|could)\b": "the free pieces together would",
+    r"\bwould have served\b|\bin the usual one\b|\bis unexplained\b": "say what the reader sees",
     # One term for one thing.
     r"\blive tensors\b": "tensors",
     r"\bcards?\b": "GPU",
@@ -48,6 +58,9 @@ AVOIDED = {
 EXCEPTIONS = {
     r"\bpinned (\(page-locked\) )?host memory\b": "the field's term for page-locked memory",
     r"\bpage-locked host memory\b": "the same",
+    r"\b(leave|leaves|leaving|left)\b[^.]*? behind\b|\bfar behind\b|\bdrawn behind\b|\blook behind\b|\ballocator behind\b": "a place",
+    r"\babove all (earlier|memory)\b": "a comparison",
+    r"\b(is|are) no (proof|evidence)\b": "a term of its own",
 }
 
 # Pages whose words come from elsewhere: printed by the program, or the approved output of a test.
@@ -147,7 +160,8 @@ def messages():
 
 # What comments may say: they talk to a reader of the code about what it takes and how a test was computed.
 IN_COMMENTS = {r"\basked (for|of)\b", r"\bby hand\b", r"\bof (its|their) own\b", r"\bthat much\b", r"\bcards?\b",
-               r"\bhost memory\b|\bmemory of the host\b", r"^not \w+:"}
+               r"\bhost memory\b|\bmemory of the host\b", r"^not \w+:",
+               r"\bof (images|text|words|numbers) alone\b|\balone(?=[.;:)]|$)"}
 
 
 def comments():

@@ -120,6 +120,72 @@ TEST_CASE("a table below another one begins with its header, wherever a block be
   }
 }
 
+TEST_CASE("a header is one, even if it may be a row without values of the table above", "[law]") {
+  static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
+  std::string prose;
+  while (prose.size() < 40'000) prose += "nothing is said here\n";
+  std::string endless = "[";
+  while (endless.size() < 50'000) endless += "{\"step\": 4, \"lr\": 0.01}, ";
+  const std::string csv =
+      "timestamp,gpu,memory.used [MiB],memory.total [MiB]\n"
+      "2025/06/03 11:06:40.000,0,411 MiB,81920 MiB\n"
+      "2025/06/03 11:06:55.017,0,30110 MiB,81920 MiB\n";
+  const std::string processes = "Name     Id WorkingSet64\n----     -- ------------\npython 7016   1854668800\n";
+  const std::string busy = "name, utilization.gpu [%]\nNVIDIA A40, 41 %\nNVIDIA A40, 43 %\n";
+  const std::string used = "name, memory.used [MiB]\nNVIDIA A40, 411 MiB\nNVIDIA A40, 30110 MiB\n";
+  for (const auto& [above, below] : {std::pair(processes, csv), std::pair(busy, used)})
+    for (const std::string& between : {std::string(), std::string("\n"), prose, endless + "\n"}) {
+      const std::string text = prose + above + between + below + prose;
+      for (const std::size_t jobs : {1u, 2u, 5u})
+        for (const std::size_t block : {std::size_t{1} << 12, std::size_t{1} << 14, text.size()}) {
+          Source source = Source::of_text("all.log", text);
+          const ScanResult found = scanner.scan(source, {.jobs = jobs, .block_bytes = block});
+          CAPTURE(above, between.size(), jobs, block);
+          CHECK(std::count_if(found.series.begin(), found.series.end(), [](const Series& series) {
+                  return series.metric == Metric::used && series.n == 2 && series.last_value == 30110.0 * MiB;
+                }) == 1);
+        }
+    }
+}
+
+TEST_CASE("no header is a row with values of any table", "[law]") {
+  std::size_t tried = 0;
+  for (const Parser* parser : all_parsers())
+    for (const Table& table : parser->tables) {
+      Layout layout;
+      if (!table.header(table.example_header, layout)) continue;
+      const auto rows = table.rows(layout);
+      for (const Parser* other : all_parsers())
+        for (const Table& below : other->tables) {
+          CAPTURE(table.name, below.name);
+          CHECK_FALSE(rows->read(below.example_header, RowsRead::with_values));
+          ++tried;
+        }
+    }
+  CHECK(tried > 1000);
+}
+
+TEST_CASE("a header whose rows showed more opens the same table on any thread", "[law]") {
+  static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
+  std::string text;
+  for (int part = 0; part < 40; ++part) {
+    const bool other = part % 2 == 1;
+    text += other ? "step,gpu_mem_mb\n" : "step,gpu_mem_mb,rss\n";
+    for (int row = 0; row < 400; ++row)
+      text += std::to_string(400 * part + row) + "," + std::to_string(5000 + row) + (other ? "\n" : ",4000000123\n");
+  }
+  const auto read = [&](std::size_t jobs, std::size_t block) {
+    Source source = Source::of_text("all.log", text);
+    return partial_line({"all.log", ""}, scanner.scan(source, {.jobs = jobs, .block_bytes = block}));
+  };
+  const std::string expected = read(1, 1 << 20);
+  for (const std::size_t jobs : {1u, 2u, 5u})
+    for (const std::size_t block : {std::size_t{1} << 12, std::size_t{1} << 14}) {
+      CAPTURE(jobs, block);
+      CHECK((read(jobs, block) == expected));
+    }
+}
+
 TEST_CASE("a log that grows gives the result of the whole, wherever its pieces end", "[law]") {
   static const Scanner scanner(all_parsers(), shipped_prefilter_plan());
   std::mt19937 engine(5);

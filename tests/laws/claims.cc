@@ -70,7 +70,7 @@ std::string remove_lines(const std::string& text, const std::set<i64>& kept, std
   return left;
 }
 
-/// The facts without the phases that a more exact phase makes false: the first step has a forward pass, too.
+/// The facts without the phases that a more exact phase makes false: the first step has a forward pass as well.
 Facts without_other_phases(const Facts& facts) {
   const bool exact = facts.is_true("phase.first_step") || facts.is_true("phase.optimizer_init");
   Facts left;

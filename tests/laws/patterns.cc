@@ -69,7 +69,7 @@ TEST_CASE("exactly one reader matches each example, its own", "[law]") {
     for (const Pattern& p : parser->patterns) {
       CAPTURE(p.name);
       std::vector<std::string> matching_formats = scanner.matching_formats(p.example);
-      // The general reader may match, too: the words around an exact form are free.
+      // The general reader may match as well: the words around an exact form are free.
       const bool several = p.non_exclusive || p.fallback || p.example.find('\n') != p.example.npos;
       if (p.name != "statements/failure" && several) std::erase(matching_formats, "statements/failure");
       std::erase_if(matching_formats, [&](const std::string& name) {
@@ -115,7 +115,7 @@ TEST_CASE("no regex repeats nearly anything without a bound", "[law]") {
       CAPTURE(p.name);
       CHECK_FALSE(unbounded(p.regex, what));
       CHECK(what == "");
-      CHECK(p.regex.find("[^\\n]") == std::string_view::npos);  // a carriage return ends a line, too
+      CHECK(p.regex.find("[^\\n]") == std::string_view::npos);  // a carriage return ends a line as well
     }
 }
 

@@ -16,7 +16,7 @@ using testing::mapped;
 using testing::read_file;
 using testing::sample_logs;
 
-/// Lines of values behind heads that differ in their digits: tags, time stamps, positions, levels.
+/// Lines of values after heads that differ in their digits: tags, time stamps, positions, levels.
 std::string lines_with_heads() {
   std::string text;
   for (const std::string head :

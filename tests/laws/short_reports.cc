@@ -1,5 +1,7 @@
 // The short report of every sample: it fits a screen, says nothing twice, and ends with a command if it has one.
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <regex>
 #include <set>
 
@@ -86,6 +88,36 @@ TEST_CASE("the first and the last part of a short report agree", "[laws]") {
   CHECK(compared > 300);
 }
 
+TEST_CASE("the rows of an unclear cause add up to all", "[laws]") {
+  std::size_t unclear = 0;
+  for (const auto& path : testing::sample_logs()) {
+    const Report report = diagnose({{path.filename().string(), testing::read_file(path)}});
+    if (has_cause(report.verdict) || report.verdict.cause.empty() || report.causes.empty()) continue;
+    INFO(testing::sample_name(path));
+    long percents = 0;
+    for (const CandidateRow& row : candidate_rows(report)) percents += std::lround(100 * row.probability);
+    CHECK(percents <= 100);
+    CHECK(percents >= 95);  // fewer than 5% have no row
+    ++unclear;
+  }
+  CHECK(unclear > 100);
+}
+
+TEST_CASE("advice that is popular everywhere is printed where the log tries or suggests it", "[laws]") {
+  const auto short_report = [](const std::string& sample) {
+    return terminal_text(
+        diagnose({{"train.log", testing::read_file(testing::source_folder() / "samples" / (sample + ".log"))}}), {});
+  };
+  for (const auto& [advice, shown, hidden] : {std::array{"allow_growth", "tensorflow/growth_tried", "tensorflow/bfc"},
+                                              std::array{"empty_cache", "prescriptions/empties_cache", "stories/leak"},
+                                              std::array{"More GPUs with DDP", "", "stories/model_states_optimizer"}}) {
+    const std::string tries = shown;
+    INFO(advice);
+    CHECK((tries.empty() || short_report(tries).find(advice) != std::string::npos));
+    CHECK(short_report(hidden).find(advice) == std::string::npos);
+  }
+}
+
 TEST_CASE("the short report of a sample fits a screen and repeats nothing", "[laws]") {
   constexpr std::size_t max_lines = 28;
   constexpr std::size_t shortest = 20;  // bytes of a line that counts: shorter ones are rules and parts of commands
@@ -103,7 +135,7 @@ TEST_CASE("the short report of a sample fits a screen and repeats nothing", "[la
     const std::string flat = flat_text(text);
     const auto headline = flat.find(report.verdict.headline);
     CHECK((headline == flat.npos || flat.find(report.verdict.headline, headline + 1) == flat.npos));
-    // A failure that is not the verdict is no error in the first line.
+    // A failure that is not the verdict is not an error in the first line.
     if (report.verdict.outcome == Outcome::ended_otherwise && !report.incidents.empty())
       CHECK(text.starts_with("error: the "));
     // With more than four settings, the log does not show which of them is the user's.

@@ -131,7 +131,7 @@ def check_include(root, path, stage, quoted, angled):
     name = quoted or angled
     if quoted:
         if not (root / "src" / quoted).is_file() and not (root / "src" / (quoted + ".in")).is_file():
-            return f'"{quoted}" is no file under src/; includes are written from there'
+            return f'"{quoted}" is not a file under src/; includes are written from there'
         target = Path(quoted).parts[0]
         if target not in MAY_INCLUDE[stage]:
             return f'{stage} may not include {target} ("{quoted}")'
@@ -181,7 +181,7 @@ def unused_exemptions(root, ids):
 
 
 def map_breaches(root):
-    """Files that the map does not name, and names of the map that are no file."""
+    """Files that the map does not name, and names of the map that are not files."""
     mapped = {}
     stage = None
     for number, line in enumerate((root / "src/README.md").read_text(encoding="utf-8").splitlines(), 1):

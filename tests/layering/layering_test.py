@@ -72,7 +72,7 @@ class LayeringTest(unittest.TestCase):
 
     def test_includes_are_written_from_src(self):
         self.assertEqual(self.found({"src/text/a.cc": '#include "noun.h"\n'}),
-                         ['src/text/a.cc:1: "noun.h" is no file under src/; includes are written from there'])
+                         ['src/text/a.cc:1: "noun.h" is not a file under src/; includes are written from there'])
 
     def test_rule_ids_are_found_as_literals_only(self):
         self.assertEqual(self.found({"src/judge/a.cc": '// pump, "pumps"\nint pump = f("the pump", "pump");\n'}),

@@ -256,7 +256,7 @@ class Tools(Case):
         self.assertEqual(self.client.text("survey", paths=["."]), self.command("survey", ".", *plain))
         shutil.copy(SNAPSHOT, self.folder)
         self.assertEqual(self.client.text("snapshot", paths=[SNAPSHOT.name]), self.command("snapshot", SNAPSHOT.name, *plain))
-        self.assertIn("no allocator snapshot", self.client.failure("snapshot", paths=["train.log"]))
+        self.assertIn("not an allocator snapshot", self.client.failure("snapshot", paths=["train.log"]))
 
     def test_a_text_stands_for_a_log(self):
         verdict = self.client.text("analyze", paths=["train.log"]).splitlines()[1]

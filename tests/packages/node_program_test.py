@@ -171,6 +171,17 @@ class Limits(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["verdict"]["cause"], "leak", done.stderr)
         self.assertLess(time.monotonic() - started, 60)
 
+    def test_a_log_of_more_than_4_gib(self):
+        log = (STORIES / "leak.log").read_bytes()
+        half = log.index(b"\n", len(log) // 2) + 1
+        with open(self.folder / "train.log", "wb") as file:
+            file.write(log[:half])
+            file.seek(5 << 30, os.SEEK_CUR)  # Node.js reads a hole as zeros
+            file.write(b"\n" + log[half:])
+        report = json.loads(node("analyze", "--format", "json", "train.log", cwd=self.folder).stdout)
+        self.assertEqual(report["inputs"][0]["bytes"], (5 << 30) + 1 + len(log))
+        self.assertEqual(report["verdict"]["cause"], "leak")
+
     def test_it_ends_by_a_signal(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
             with subprocess.Popen([NODE, LAUNCHER, "analyze", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:

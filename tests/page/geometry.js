@@ -45,8 +45,8 @@
       faults.push(`out of the window: ${name(e)}`);
   }
 
-  // No row, paragraph or box is empty; on a phone, no cell.
-  const cells = innerWidth < 640 ? ", td" : "";
+  // No row, paragraph or box is empty; on a phone, no cell of a stacked table.
+  const cells = innerWidth < 640 ? ", .stacked td" : "";
   for (const e of all(`tr, p, li, dd, pre, div, figure, section, article, h1, h2, h3${cells}`))
     if (isEmpty(e)) faults.push(`empty: ${name(e)}`);
 
@@ -66,12 +66,27 @@
     const [red, green, blue] = colour.match(/[\d.]+/g).map(Number).map(level);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
+  const contrastOf = (one, other) => {
+    const [dark, light] = [one, other].map(luminance).sort((a, b) => a - b);
+    return (light + 0.05) / (dark + 0.05);
+  };
   const paper = getComputedStyle(document.body).backgroundColor;
   for (const text of all("svg text")) {
     const part = text.closest(".bar g")?.querySelector("rect"), behind = part ? getComputedStyle(part).fill : paper;
-    const [dark, light] = [getComputedStyle(text).fill, behind].map(luminance).sort((a, b) => a - b);
-    const contrast = (light + 0.05) / (dark + 0.05);
+    const contrast = contrastOf(getComputedStyle(text).fill, behind);
     if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(1)}: ${name(text)}`);
+  }
+
+  // Lines of charts can be seen, also the faint ones of other ranks: their colour, mixed with what is behind it.
+  const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
+  const mixed = (colour, share) => `rgb(${numbers(colour).slice(0, 3).map(
+    (c, i) => share * c + (1 - share) * numbers(paper)[i])})`;
+  for (const line of all(".plot path:is(.line, .faint, .fit, .mark, .limit), .tile path:not([fill-opacity]), .spark path")) {
+    const style = getComputedStyle(line);
+    let share = (numbers(style.stroke)[3] ?? 1) * style.strokeOpacity;
+    for (let e = line; e; e = e.parentElement) share *= getComputedStyle(e).opacity;
+    const contrast = contrastOf(mixed(style.stroke, share), paper);
+    if (contrast < 3) faults.push(`contrast ${contrast.toFixed(2)}: line ${line.getAttribute("class")}`);
   }
   scrollTo(0, 0);
   return [...new Set(faults)];

@@ -9,7 +9,6 @@ import pickle
 import re
 import subprocess
 import sys
-import textwrap
 import time
 import unittest
 
@@ -64,6 +63,7 @@ class Api(Case):
                 oomdoctor.analyze(**words)
         for words in ({}, {"source": b"a", "text": "b"}, {"text": "a", "format": "markdown"}, {"text": "a", "format": None}):
             self.assertRaises(TypeError, oomdoctor.analyze, **words)
+        self.assertRaises(oomdoctor.Error, oomdoctor.analyze, [])  # a pattern that matched no file
         self.assertRaises(TypeError, oomdoctor.estimate, params="7B", format="terminal")
         os.environ["OOMDOCTOR_BINARY"] = str(self.folder / "faulty-program")
         self.addCleanup(os.environ.update, OOMDOCTOR_BINARY=BINARY)
@@ -113,8 +113,7 @@ class Survey(Case):
         for name in ("leak.log", "fragmentation.log"):
             (logs / name).write_bytes((SAMPLES / "stories" / name).read_bytes())
         (logs / "unread.log").symlink_to("missing")
-        script = textwrap.indent(code.replace("Client()", "Client(processes=False, dashboard_address=None, n_workers=2)"), "    ")
-        (self.folder / "survey.py").write_text(f"if __name__ == '__main__':\n{script}")
+        (self.folder / "survey.py").write_text(code.replace("Client()", "Client(dashboard_address=None, n_workers=2)"))
         done = self.run_python("survey.py", python=python_with("distributed"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("leak", done.stdout)

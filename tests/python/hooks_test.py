@@ -17,7 +17,7 @@ class Scripts(Case):
         done = self.run_script("forward(3)")
         self.assert_reported(done)
         self.assertLess(done.stderr.index("Traceback"), done.stderr.index(REPORT))
-        self.assertIn("3.00 GiB requested at ", done.stderr)
+        self.assertIn("3 GiB requested at ", done.stderr)
         self.assertIn("GPU 0, 39.39 GiB: tensors 35.20 (89%)", done.stderr)
 
     def test_other_errors_and_ends_print_no_report(self):
@@ -242,7 +242,7 @@ class Main(Case):
             class Kept: pass
             def child(): print("child", __name__ != "__main__")
             if __name__ == "__main__":
-                print(sys.argv, __name__, os.path.basename(__file__), sys.path[0] == os.path.dirname(os.path.abspath(__file__)))
+                print(sys.argv, __name__, __file__, os.path.abspath(sys._getframe().f_code.co_filename), sys.path[0] == os.path.dirname(os.path.abspath(__file__)))
                 print(type(pickle.loads(pickle.dumps(Kept()))) is Kept, sys.modules["__main__"].Kept is Kept, __spec__)
                 sys.stdout.flush()
                 process = multiprocessing.get_context("spawn").Process(target=child)
@@ -397,7 +397,7 @@ class Gpu(Case):
         path = self.script("import torch\ntorch.empty(2**50, dtype=torch.uint8)")
         done = self.run_python("-m", "oomdoctor", "--snapshot", path, python=python_with("torch"))
         self.assert_reported(done)
-        self.assertIn("1.00 PiB requested", done.stderr.replace("1024.00 TiB", "1.00 PiB"))
+        self.assertIn("1 PiB requested", done.stderr)
 
 
 if __name__ == "__main__":

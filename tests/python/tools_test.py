@@ -104,7 +104,7 @@ class Plugin(Case):
         self.assertEqual(ends, {"test_below": "PASSED", "test_above": "FAILED", "test_expected": "XFAIL",
                                 "test_without_gpu": "PASSED", "test_no_size": "FAILED", "test_nothing": "FAILED"})
         self.assertRegex(done.stdout, r"peak memory of the test: \S+ MiB, RSS of the process, above its limit of 57\.22 MiB")
-        self.assertIn("""memory_limit: 'much' is no size, such as "2 GiB\"""", done.stdout)
+        self.assertIn("""memory_limit: 'much' is not a size, such as "2 GiB\"""", done.stdout)
         self.assertIn("oomdoctor: memory not checked in 1 test: PyTorch used no GPU", done.stdout)
 
     def test_limits_of_a_gpu(self):

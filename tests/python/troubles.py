@@ -142,7 +142,7 @@ def odd_interval(value):
     def changed(world):
         world.every = value
     changed.__name__ = f"every_{value!r}"
-    trouble("every is no number above 0: 10 replaces it", GAUGES)(changed)
+    trouble("every is not a number above 0: 10 replaces it", GAUGES)(changed)
 
 
 for value in (0, -3, None, float("nan"), float("inf"), "often", []):
@@ -231,7 +231,7 @@ for function in ("is_initialized", "current_device", "memory_stats", "mem_get_in
 odd_cuda("KeyError", "memory_stats", lambda device: {})
 odd_cuda("KeyError", "memory_stats", lambda device: {"allocated_bytes.all.current": 1})
 odd_cuda("TypeError", "memory_stats", lambda device: None)
-odd_cuda("a size in bytes is no whole number", "memory_stats",
+odd_cuda("a size in bytes is not a whole number", "memory_stats",
          lambda device: dict.fromkeys(("allocated_bytes.all.current", "reserved_bytes.all.current",
                                        "allocated_bytes.all.peak", "reserved_bytes.all.peak"), float("nan")))
 odd_cuda("a size in bytes is negative", "mem_get_info", lambda device: (200, 100))

@@ -38,6 +38,17 @@ UNIQUE = (
     ("oomdoctor analyze one_l", "one_log.txt"),
     ("oomdoctor analyze --format-file my_f", "my_formats.toml"),
     ("oomdoctor analyze --rules my_r", "my_rules"),
+    ("oomdoctor estimate --model mixtral-8x22", "mixtral-8x22b"),
+    ("oomdoctor estimate --card a100-8", "a100-80g"),
+    ("oomdoctor estimate --gpu 409", "4090"),
+    ("oomdoctor list gp", "gpus"),
+    # Without a command, as analyze.
+    ("oomdoctor --qui", "--quiet"),
+    ("oomdoctor --versi", "--version"),
+    ("oomdoctor -v --fail", "--fail-on"),
+    ("oomdoctor --format mark", "markdown"),
+    ("oomdoctor one_l", "one_log.txt"),
+    ("oomdoctor -v one_l", "one_log.txt"),
 )
 
 
@@ -88,6 +99,10 @@ class Bash(Shell):
         self.assertEqual(self.offers("oomdoctor survey --output "), ["terminal=", "json=", "jsonl=", "html="])
         self.assertEqual(self.offers("oomdoctor analyze --capacity "), [])
         self.assertIn("compare", self.offers("oomdoctor "))
+        self.assertEqual(self.offers("oomdoctor estimate --card 3090"), ["3090-ti", "3090"])
+        self.assertIn("llama-3-8b", self.offers("oomdoctor estimate --model llama-3"))
+        self.assertIn("Llama-3-8B", self.offers("oomdoctor estimate --model Llama-3"))
+        self.assertFalse([name for name in self.offers("oomdoctor estimate --model ") if name != name.lower()])
 
     def test_it_is_wired_to_the_program(self):
         script = "source <(oomdoctor completions bash); complete -p oomdoctor"

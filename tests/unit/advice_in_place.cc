@@ -225,7 +225,7 @@ TEST_CASE("five values of a monitor may be a load, and fill nothing") {
   REQUIRE(few.series.size() == 1);
   CHECK(few.verdict.outcome == Outcome::no_oom);
   CHECK_FALSE(few.series[0].trend.forecast);
-  CHECK(trend_words(few.series[0]) == "rose; 5 values do not tell growth from loading");
+  CHECK(trend_words(few.series[0]) == "rose; 5 values are too few to distinguish growth from loading");
   std::string left;
   for (int i = 0; i < 5; ++i)
     left += fmt::format(
@@ -234,8 +234,8 @@ TEST_CASE("five values of a monitor may be a load, and fill nothing") {
         i, 40 + 6 * i, 60 - 6 * i, 93 - 6 * i);
   const Report host = diagnose({{"job.log", left}});
   REQUIRE(host.series.size() == 2);
-  CHECK(trend_words(host.series[0]) == "rose; 5 values do not tell growth from loading");
-  CHECK(trend_words(host.series[1]) == "fell; 5 values do not tell growth from loading");
+  CHECK(trend_words(host.series[0]) == "rose; 5 values are too few to distinguish growth from loading");
+  CHECK(trend_words(host.series[1]) == "fell; 5 values are too few to distinguish growth from loading");
   for (int i = 5; i < 60; ++i) add(i);
   const Report many = diagnose({{"job.log", rows}});
   CHECK(many.verdict.outcome == Outcome::at_risk);

@@ -121,7 +121,7 @@ TEST_CASE("free neighbours of one segment merge", "[allocator_model]") {
   p.free({0});
   p.free({2});
   CHECK(p.allocate(3, 7 * MB));
-  CHECK(p.place(3) == 12 * MB);  // the third block and the rest behind it
+  CHECK(p.place(3) == 12 * MB);  // the third block and the rest after it
   p.free({1});
   CHECK(p.allocate(4, 9 * MB));
   CHECK(p.place(4) == 0);

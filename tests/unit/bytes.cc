@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 
+#include <cmath>
 #include <limits>
 
 #include "catch.h"
@@ -58,33 +59,39 @@ TEST_CASE("sums and differences add their slack", "[bytes]") {
 }
 
 TEST_CASE("sizes have a readable form", "[bytes]") {
-  CHECK(bytes_text(0) == "0 bytes");
-  CHECK(bytes_text(1) == "1 byte");
-  CHECK(bytes_text(512) == "512 bytes");
-  CHECK(bytes_text(1023) == "1023 bytes");
-  CHECK(bytes_text(1024) == "1.00 KiB");
-  CHECK(bytes_text(20 * MiB) == "20.00 MiB");
-  CHECK(bytes_text(1352914698) == "1.26 GiB");
-  CHECK(bytes_text(-20 * MiB) == "-20.00 MiB");
-  CHECK(bytes_text(GiB - 1) == "1.00 GiB");
+  CHECK(bytes_text(i64{0}) == "0 bytes");
+  CHECK(bytes_text(i64{1}) == "1 byte");
+  CHECK(bytes_text(i64{512}) == "512 bytes");
+  CHECK(bytes_text(i64{1023}) == "1023 bytes");
+  CHECK(bytes_text(i64{1024}) == "1 KiB");
+  CHECK(bytes_text(1.26 * to_double(GiB)) == "1.26 GiB");
+  CHECK(bytes_text(std::nan("")) == "0 bytes");
+  CHECK(bytes_text(20 * MiB) == "20 MiB");
+  CHECK(bytes_text(i64{1352914698}) == "1.26 GiB");
+  CHECK(bytes_text(-20 * MiB) == "-20 MiB");
+  CHECK(bytes_text(GiB - 1) == "1 GiB");
+  CHECK(bytes_text(GiB * 195 / 10) == "19.50 GiB");
+  CHECK(bytes_text(GiB * 17 / 100) == "174 MiB");  // no log prints 174.08 MiB
   // Never finer than the last digit of the printed number.
-  CHECK(bytes_text(848256041, 10737418.24) == "0.79 GiB");  // 0.79 GB
+  CHECK(bytes_text(i64{848256041}, 10737418.24) == "0.79 GiB");  // 0.79 GB
   CHECK(bytes_text(512 * MiB, static_cast<double>(MiB)) == "512 MiB");
   CHECK(bytes_text(20114 * MiB, static_cast<double>(MiB)) == "19.64 GiB");
   CHECK(bytes_text(40 * GiB, 1e9) == "40 GiB");
-  CHECK(bytes_text(std::numeric_limits<i64>::max()) == "8.00 EiB");
-  CHECK(bytes_text(std::numeric_limits<i64>::min()) == "-8.00 EiB");
+  CHECK(bytes_text(std::numeric_limits<i64>::max()) == "8 EiB");
+  CHECK(bytes_text(std::numeric_limits<i64>::min()) == "-8 EiB");
 }
 
 TEST_CASE("a computed size has three significant digits", "[bytes]") {
-  CHECK(computed_bytes_text(0) == "0 bytes");
-  CHECK(computed_bytes_text(1000) == "1000 bytes");
+  CHECK(computed_bytes_text(i64{0}) == "0 bytes");
+  CHECK(computed_bytes_text(i64{1000}) == "1000 bytes");
   CHECK(computed_bytes_text(48 * MiB) == "48.0 MiB");
   CHECK(computed_bytes_text(-192 * MiB) == "-192 MiB");
   CHECK(computed_bytes_text(15 * GiB + 7 * GiB / 10) == "15.7 GiB");
   CHECK(computed_bytes_text(GiB * 9996 / 1000) == "10.0 GiB");
   CHECK(computed_bytes_text(GiB * 9996 / 100) == "100 GiB");
-  CHECK(computed_bytes_text(GiB - 1) == "1.00 GiB");
+  CHECK(computed_bytes_text(GiB - 1) == "1 GiB");
+  CHECK(computed_bytes_text(14 * GiB + GiB / 2, 0.1 * static_cast<double>(GiB)) == "14.5 GiB");
+  CHECK(decimal_bytes_text(20 * MiB) == "20.00 MiB");
   CHECK(computed_bytes_text(1000 * MiB) == "1000 MiB");
-  CHECK(computed_bytes_text(std::numeric_limits<i64>::max()) == "8.00 EiB");
+  CHECK(computed_bytes_text(std::numeric_limits<i64>::max()) == "8 EiB");
 }

@@ -103,7 +103,7 @@ TEST_CASE("comparison: series match by the program that measures and by the quan
   CHECK(all.series[0].good.rank == 1);
   CHECK(all.series[0].peak.difference() == static_cast<double>(GiB));
   CHECK(all.series[1].peak.change == Change::same);
-  CHECK(all.only_good == std::vector<std::string>{"device memory used"});
+  CHECK(all.only_good == std::vector<std::string>{"GPU memory used"});
   CHECK(all.only_bad == std::vector<std::string>{"host RAM of the process"});
   // A device index may change if the match is unambiguous.
   ReportSeries moved = level_series(12);

@@ -194,7 +194,7 @@ TEST_CASE("the parser refuses hostile expressions") {
   for (int i = 0; i < 600; ++i) many += "+1";
   CHECK(refusal_of(many).message == "the expression has too many parts");
   CHECK(refusal_of(std::string(5000, ' ')).message == "the expression is longer than 4096 characters");
-  CHECK(refusal_of("1e999").message == "this is no number");
+  CHECK(refusal_of("1e999").message == "this is not a number");
 }
 
 TEST_CASE("phrases fill in numbers, or drop the sentence") {
@@ -214,6 +214,18 @@ TEST_CASE("phrases fill in numbers, or drop the sentence") {
   CHECK(Phrase::parse("{{medium: Memory}").fill(facts) == "{medium: Memory}");
   CHECK_THROWS_WITH(Phrase::parse("{oom.free"), "the place that begins here has no }");
   CHECK_THROWS_WITH(Phrase::parse("{oom.free:x}"), "this format is not known");
+}
+
+TEST_CASE("a line with a gap to fill is no command to paste") {
+  for (const char* gap :
+       {"#SBATCH --mem=…", "DataLoader(…, num_workers=4)", "<COMMAND> 2>&1 | tee job.log", "ps -o rss= -p <PID>",
+        "export HIP_VISIBLE_DEVICES=<N>   # N: a free one", "print(a)\nsstat -j <JOB>"})
+    CHECK(Phrase::parse(gap).has_gap());
+  for (const char* whole : {"#SBATCH --mem=64G", "nvidia-smi -q -d MEMORY", "cat < a > b", "f(<x>)",
+                            "tf.device(\"CPU:0\")   # or DataLoader(…)", "# <PID>: as ps shows it", "<", "a <", "<A"})
+    CHECK_FALSE(Phrase::parse(whole).has_gap());
+  CHECK(Phrase::parse("ps -p <PID> <in").fill({}) == "ps -p PID <in");
+  CHECK(Phrase::parse("a<<B> < {{ <<").fill({}) == "a<B < { <<");
 }
 
 TEST_CASE("a filled phrase keeps nothing of the facts, and an assigned one nothing of its old text", "[threads]") {
@@ -239,7 +251,7 @@ TEST_CASE("facts are printed in their unit") {
   CHECK(text("settings.batch_size", Number{32, 0}) == "32");
   CHECK(text("settings.torch", Number{2.04, 0}) == "2.4");
   CHECK(text("settings.torch", Number{2.1, 0}) == "2.10");
-  CHECK(text("trend.slope", Number{2.0 * double(MiB), 0}) == "2.00 MiB per step");
+  CHECK(text("trend.slope", Number{2.0 * double(MiB), 0}) == "2 MiB per step");
   CHECK(text("oom.has_numbers", true) == "yes");
   CHECK(text("oom.kind", std::string("device")) == "device");
   CHECK(text("oom.kind", Value{}) == "unknown");

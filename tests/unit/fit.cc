@@ -53,7 +53,6 @@ TEST_CASE("a straight line through an accelerating series") {
   CHECK(fit.sigma == Approx(0.463).margin(0.001));
   CHECK(aicc(fit.rss, 9, 3) == Approx(-5.34).margin(0.01));
   CHECK(bic(fit.rss, 9, 3) == Approx(-9.55).margin(0.01));
-  CHECK(durbin_watson(fit.residuals) == Approx(0.56).margin(0.005));
   CHECK(fit.at(1000) == Approx(24.25).margin(0.005));
   CHECK(reach(fit, 1000) == Approx(1.35).margin(0.01));
 }
@@ -70,7 +69,6 @@ TEST_CASE("a parabola through it") {
   CHECK(fit.sigma == Approx(0.033).margin(5e-4));
   CHECK(aicc(fit.rss, 9, 4) == Approx(-47.05).margin(0.02));
   CHECK(bic(fit.rss, 9, 4) == Approx(-56.26).margin(0.02));
-  CHECK(durbin_watson(fit.residuals) == Approx(1.81).margin(0.005));
   CHECK(fit.at(1000) == Approx(25.53).margin(0.005));
   CHECK(reach(fit, 1000) == Approx(0.13).margin(0.005));
   CHECK(100 * fit.slope_at(100) == Approx(0.185).margin(0.001));
@@ -265,7 +263,7 @@ TEST_CASE("no other theta has a clearly smaller residual, for any weights and ga
   for (const Law law : {Law::exponential, Law::logarithmic, Law::saturating, Law::late, Law::ramp, Law::bend, Law::step,
                         Law::step_line}) {
     INFO(to_string(law));
-    // The search minimizes the weighted residual, and sigma is weighted, too.
+    // The search minimizes the weighted residual, and sigma is weighted as well.
     const double found = fit_law(law, points, false).sigma;
     const bool rate = law == Law::exponential || law == Law::logarithmic || law == Law::saturating;
     for (int i = 0; i <= 200; ++i) {

@@ -142,7 +142,7 @@ TEST_CASE("words of other languages are read") {
   check("Paso 3 memoria GPU usada: 8.30 GB", {{Metric::memory, 8.3 * gib}}, 3);
   check("第 3 步 显存占用：8.30 GB", {{Metric::memory, 8.3 * gib}}, 3);
   check("当前分配: 14.67 GB", {{Metric::allocated, 14.67 * gib}});
-  // A total, a limit, a need and a file are no measurements.
+  // A total, a limit, a need and a file are not measurements.
   for (const char* line : {"总显存: 24.00 GB", "メモリの上限: 8 GB", "필요 메모리: 8 GB", "Modell gespeichert: 8.3 GB",
                            "mémoire totale requise : 8 Go"})
     check(line, {});
@@ -164,7 +164,12 @@ TEST_CASE("a position inside an epoch continues over epochs") {
   CHECK(read_freeform("Epoch 1:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 2100);
   CHECK(read_freeform("| epoch 001:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 100);
   CHECK(read_freeform("| epoch 012:   5%|5  | 100/2000 [01:02<19:30,  1.62it/s]").step == 22100);
-  CHECK(read_freeform("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1").step == 60640);
+}
+
+TEST_CASE("the samples of an epoch, with their percentage, are no steps") {
+  const FreeformLine line = read_freeform("Train Epoch: 2 [640/60000 (1%)]\tLoss: 1.1");
+  CHECK(!line.step);
+  CHECK(line.epoch == 2);
 }
 
 TEST_CASE("a number before its word counts the work done, in steps or iterations") {
@@ -195,6 +200,21 @@ TEST_CASE("only the name of a step with its number may name one") {
 TEST_CASE("progress bars of other work are no training progress") {
   CHECK(read_freeform("Map: 100%|#####| 1200/1200 [00:01<00:00, 900.12 examples/s]").other_work);
   CHECK(read_freeform(" 25%|##5   | 500/2000 [05:10<15:30,  1.61it/s]").leads);
+}
+
+TEST_CASE("a bar without a description that is too fast for steps counts items") {
+  const FreeformLine words = read_freeform("100%|##########| 1999996/1999996 [02:14<00:00, 14914.08it/s]");
+  CHECK(words.items == 1999996);
+  CHECK_FALSE(words.step);
+  // A resumed bar counts its first steps at once.
+  const FreeformLine resumed = read_freeform(" 14%|#4        | 400/2850 [00:00<00:00, 40000.00it/s]");
+  CHECK(resumed.step == 400);
+  CHECK_FALSE(resumed.items);
+  CHECK(read_freeform("  2%|2         | 4000/200000 [33:20<27:13:20,  2.00it/s]").step == 4000);
+}
+
+TEST_CASE("one request of many is not what is in use") {
+  CHECK(read_freeform("Allocated 541065216 bytes for weights with address 21810380800").values.empty());
 }
 
 TEST_CASE("settings, code, prose and failures are no measurements") {

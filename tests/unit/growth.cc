@@ -243,7 +243,7 @@ TEST_CASE("the words name steps that the log prints") {
   const Trend jumped = analyse_growth(
       six_epochs([](int epoch, int step) { return epoch > 1 || (epoch == 1 && step > 80) ? 14.0 : 10.0; }));
   CHECK(jumped.shape == Shape::step);
-  CHECK(jumped.why == "jumps by 3.73 GiB at value 20, step 90, then flat at 13.04 GiB");
+  CHECK(jumped.why == "jumps by 3.73 GiB at value 20, step 90, then flat at 13.0 GiB");
   const Trend late =
       analyse_growth(six_epochs([](int epoch, int step) { return 10 + 0.02 * std::max(0, 110 * epoch + step - 270); }));
   CHECK(late.leak);
@@ -256,7 +256,7 @@ TEST_CASE("the words name steps that the log prints") {
   count_values_of_repeated_steps(still);
   const Trend by_value = analyse_growth(still);
   CHECK(by_value.shape == Shape::step);
-  CHECK(by_value.why == "jumps by 3.73 GiB at value 25, then flat at 13.04 GiB");
+  CHECK(by_value.why == "jumps by 3.73 GiB at value 25, then flat at 13.0 GiB");
   // The log prints only times.
   Series timed = series_at({}, {}, 0.001 * GB);
   timed.has_steps = false, timed.has_times = true;
@@ -346,7 +346,7 @@ TEST_CASE("the same series gives the same answer") {
 }
 
 TEST_CASE("the words call no end flat that is not") {
-  // Two short jobs behind a long idle time: each law averages over what is not level.
+  // Two short jobs after a long idle time: each law averages over what is not level.
   Series jobs = series_at({}, {}, 0.001 * GB);
   jobs.has_steps = false;
   for (int i = 0; i < 600; ++i) {

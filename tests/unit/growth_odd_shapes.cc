@@ -36,7 +36,7 @@ TEST_CASE("shape: after a restart only the last run counts", "[shapes]") {
     CHECK(runs(0, 0.2, from, 8).leak);
     CHECK(runs(0.2, 0, from, 3).leak);  // three values are too few: the earlier run decides
   }
-  // The level drops with the restart: that is no release.
+  // The level drops with the restart: that is not a release.
   CHECK(runs(0.2, 0.2, 0, 30).shape == Shape::linear);
 }
 

@@ -221,8 +221,8 @@ TEST_CASE("shape: a first value of zero, then a constant", "[shapes]") {
           }
 }
 
-// The noise floor of a coarse print step makes a ramp and a saturation equal. A saturation of one step is a warm-up,
-// too.
+// The noise floor of a coarse print step makes a ramp and a saturation equal. A saturation of one step is also a
+// warm-up.
 TEST_CASE("shape: a coarsely printed jump from zero, and a noisy first step", "[shapes]") {
   const std::vector<Shape> early{Shape::warmup, Shape::step};
   for (const double level : {0.6, 2.0})
@@ -346,7 +346,7 @@ TEST_CASE("shape: one loss of memory, then flat", "[shapes]") {
   holds({.curve = [](int, double t) { return t < 0.4 ? 0.4 : 1.3; }, .shapes = calm, .capacity = {}, .loudest = 0.01});
 }
 
-// One print step is no change.
+// One print step is not a change.
 TEST_CASE("shape: one print step, then flat", "[shapes]") {
   holds({.curve = [](int i, double) { return i < 4 ? 0.4 : 0.5; },
          .lengths = {12, 25, 60, 240},

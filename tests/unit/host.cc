@@ -41,7 +41,7 @@ std::string numbers(Oom oom, double process, double limit, double capacity = 0, 
   oom.limit = size(limit);
   oom.capacity = size(capacity);
   oom.free = size(free);
-  return decisive_numbers(oom, {});
+  return decisive_numbers(oom, {}).text;
 }
 
 }  // namespace
@@ -99,15 +99,15 @@ TEST_CASE("each number names its owner", "[host]") {
   Oom victim, job, sampled;
   victim.process_name = "python";
   sampled.traits = {OomTrait::sampled};
-  CHECK(numbers(victim, 3, 16) == "3.00 GiB in python, at the limit of 16.00 GiB");
-  CHECK(numbers(victim, 2, 0, 64, 3) == "61.00 GiB of 64.00 GiB in use, 2.00 GiB in python");
-  CHECK(numbers(victim, 2, 0, 64) == "2.00 GiB in python, on a machine with 64.00 GiB");
-  CHECK(numbers(job, 17, 16) == "17.00 GiB used of 16.00 GiB allowed");
-  CHECK(numbers(job, 0, 16) == "the limit of 16.00 GiB was reached");
-  CHECK(numbers(job, 9, 0) == "9.00 GiB in use");
+  CHECK(numbers(victim, 3, 16) == "3 GiB in python, at the limit of 16 GiB");
+  CHECK(numbers(victim, 2, 0, 64, 3) == "61 GiB of 64 GiB in use, 2 GiB in python");
+  CHECK(numbers(victim, 2, 0, 64) == "2 GiB in python, on a machine with 64 GiB");
+  CHECK(numbers(job, 17, 16) == "17 GiB used of 16 GiB allowed");
+  CHECK(numbers(job, 0, 16) == "the limit of 16 GiB was reached");
+  CHECK(numbers(job, 9, 0) == "9 GiB in use");
   CHECK(numbers(job, 0, 0).empty());
-  CHECK(numbers(sampled, 1, 16) == "the limit of 16.00 GiB was reached");
-  CHECK(numbers(sampled, 1, 0) == "1.00 GiB in the last sample");
+  CHECK(numbers(sampled, 1, 16) == "the limit of 16 GiB was reached");
+  CHECK(numbers(sampled, 1, 0) == "1 GiB in the last sample");
 }
 
 TEST_CASE("an exceeded limit has no chart of its parts", "[host]") {

@@ -33,7 +33,7 @@ TEST_CASE("an answer of Prometheus becomes lines of its text format", "[json_pla
       "{ \"data\" : { \"resultType\" : \"vector\" , \"result\" : [\n { \"metric\" : { \"__name__\" : \"m\", "
       "\"a\" : \"x\\\"}]\" } ,\n \"value\" : [ 7.5 , \"NaN\" ] } ] } }\n",
       "m{a=\"x\\\"}]\"} NaN 7500\n");
-  // What is no sample prints nothing.
+  // What is not a sample prints nothing.
   check_played(R"({"data":{"resultType":"matrix","result":[{"metric":{"__name__":"m"},"values":[[],["x","1"],[1]]}]}})",
                "");
 }

@@ -289,7 +289,7 @@ TEST_CASE("memory outside the framework may belong to any process if none is lis
   Facts facts = facts_of({gib(16.00), mib(68), gib(4.15), mib(10.24), mib(984), {}, {}, {}});
   const double named = probability(judge(pack(), facts), "other_process");
   facts.set("account.ownerless", true);
-  facts.set("account.holders", text("other processes, or libraries of this one"));
+  facts.set("account.holders", text("other processes, or libraries of this one, beyond a usual context"));
   const Diagnosis open = judge(pack(), facts);
   CHECK(probability(open, "other_process") < named);
   CHECK(probability(open, "library_memory") > 0.02);
@@ -359,14 +359,18 @@ TEST_CASE("stories with phases and trends") {
     CHECK(judge(pack(), facts).cause == "oversized_step");
   }
   SECTION("failure in the loss") {
-    Facts facts = full_device();
-    set_phase(facts, "first_step");
-    facts.set("trace.known", true);
-    facts.set("trace.loss", true);
-    const Diagnosis d = judge(pack(), facts);
+    const auto in_loss = [](const std::optional<Bytes>& request) {
+      Facts facts = facts_of({gib(14.56), mib(83.81), gib(13.94), mib(56.76), request, gib(14.22), {}, {}});
+      set_phase(facts, "first_step");
+      facts.set("trace.known", true);
+      facts.set("trace.loss", true);
+      return judge(pack(), facts);
+    };
+    const Diagnosis d = in_loss(gib(1.21));
     CHECK(first(d) == "logits_spike");
     REQUIRE_FALSE(d.fixes.empty());
     CHECK(d.fixes[0].id == "fused-cross-entropy");
+    CHECK(first(in_loss(mib(346))) == "oversized_step");  // the last part of a full GPU
   }
   SECTION("one long input after many steps") {
     Facts facts = full_device();
@@ -530,7 +534,7 @@ TEST_CASE("a known batch size gets numbers, an unknown one none") {
   const Diagnosis without = judge(pack(), facts);
   unknown = find_fix(without, "smaller-batch");
   REQUIRE(unknown);
-  CHECK(unknown->if_not_already);
+  CHECK_FALSE(unknown->if_not_already);  // nobody asks whether a batch is "set"
   for (const auto& setting : unknown->settings) CHECK(setting.text.find('{') == std::string::npos);
 
   facts.set("settings.batch_size", count(32));

@@ -86,7 +86,7 @@ TEST_CASE("the width counts characters, without colours") {
   replace("loss", "\x1b[1mloss\x1b[0m");
   replace("step 3", "st\xC3\xA9p 3");
   replace("step 4", "\xE6\xAD\xA5\xE9\xAA\xA4\xE4\xB8\xAD\xE6\xAD\xA5 4");
-  CHECK(console_width(text) == 60);
+  CHECK(find_console_form(text).width == 60);
 }
 
 TEST_CASE("a text that no console wrapped stays unchanged") {
@@ -107,7 +107,7 @@ TEST_CASE("a text that no console wrapped stays unchanged") {
   REQUIRE(message.find('\n') == 80);
   for (const std::string& text : {rows, box, ruler, message, std::string()}) {
     CAPTURE(text);
-    CHECK(console_width(text) == 0);
+    CHECK(find_console_form(text).width == 0);
     CHECK(all(text, 1 << 20).text == text);
   }
 }
@@ -121,13 +121,25 @@ TEST_CASE("a blank after a last word and a line between rows are no breaks") {
       "mem avail:  4117 of 32010 MiB (12 %), swap free:  806 of 2047 MiB (39 %)\n";
   REQUIRE(stopped.find('\n') == 72);
   REQUIRE(rows.find('\n') == 72);
-  CHECK(console_width(stopped) == 0);
-  // A whole size is no broken word.
+  CHECK(find_console_form(stopped).width == 0);
+  // A whole size is not a broken word.
   const std::string refused =
       "RuntimeError: CUDA out of memory. Tried to allocate 1.75 GiB\nsrun: error: task 0 ended\n";
   REQUIRE(refused.find('\n') == 60);
-  CHECK(console_width(refused) == 0);
-  CHECK(console_width(rows + "...\n" + rows + "...\n") == 0);
+  CHECK(find_console_form(refused).width == 0);
+  CHECK(find_console_form(rows + "...\n" + rows + "...\n").width == 0);
+}
+
+TEST_CASE("a row that was filled with blanks goes on in no other row") {
+  const auto padded = [](std::string row) { return row.append(60 - row.size(), ' ') + '\n'; };
+  const std::string message = "(raylet) node_manager.cc: 3 Workers killed due to memory pre";
+  const std::string rest = "ssure (OOM), 0 Workers crashed due to other reasons at the n";
+  REQUIRE(message.size() == 60);
+  REQUIRE(rest.size() == 60);
+  const std::string last = padded("ode, the 7th");
+  const Read read = all(padded("an error.") + message + '\n' + rest + '\n' + last + padded("(raylet)"), 1 << 20);
+  CHECK(read.width == 60);
+  CHECK(read.text == padded("an error.") + message + rest + last + padded("(raylet)"));
 }
 
 TEST_CASE("a wrapped text is joined the same way in pieces of any size") {

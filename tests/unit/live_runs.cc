@@ -7,6 +7,7 @@
 #include "catch.h"
 #include "oomdoctor/diagnose.h"
 #include "render/terminal.h"
+#include "report/series_choice.h"
 #include "report/series_words.h"
 #include "samples.h"
 
@@ -152,14 +153,14 @@ TEST_CASE("each nearly full memory has one note, the fullest first", "[live]") {
     if (note.brief) levels.push_back(note.text.substr(0, note.text.find(" at its peak")));
   CHECK(levels == std::vector<std::string>{"GPU 2 was 98% full", "GPU 0 was 93% full"});
   const std::string text = terminal_text(report, {});
-  CHECK(text.find("Device memory used, GPU 2") != std::string::npos);
+  CHECK(text.find("GPU memory used, GPU 2") != std::string::npos);
   CHECK(text.find("GPU 0 was 93% full") != std::string::npos);
 }
 
 TEST_CASE("a share that a monitor prints shows a nearly full memory, too", "[live]") {
   const Report report = report_of(20, [](int i) { return fmt::format("step {} | mem 23.50 GB / 24.00 GB", i); });
   REQUIRE(!report.notes.empty());
-  CHECK(report.notes.back().text == "mem was 98% full at its peak, step 1: 0.50 GiB of 24.00 GiB free");
+  CHECK(report.notes.back().text == "mem was 98% full at its peak, step 1: 0.50 GiB of 24 GiB free");
 }
 
 TEST_CASE("a series that gives its memory back says so", "[live]") {
@@ -169,7 +170,7 @@ TEST_CASE("a series that gives its memory back says so", "[live]") {
   const Report report = report_of(50, value, "timestamp, index, memory.used [MiB], memory.total [MiB]");
   CHECK(report.series.front().trend.why == "released at second 29: back to 12 MiB");
   const std::string text = terminal_text(report, {});
-  CHECK(text.find("410 → 12 MiB, at most 30.09 GiB (67% of 44.99 GiB)") != std::string::npos);
+  CHECK(text.find("410 → 12 MiB, max 30.09 GiB (67% of 44.99 GiB)") != std::string::npos);
   CHECK(text.find("released at second 29") != std::string::npos);
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("a series of what is left shows its lowest value", "[live]") {
   };
   const std::string names = " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st";
   const std::string text = terminal_text(report_of(40, row, names), {});
-  CHECK(text.find("at most") == std::string::npos);
+  CHECK(text.find(", max ") == std::string::npos);
   CHECK(text.find("5.20 GiB") != std::string::npos);
 }
 

@@ -44,4 +44,22 @@ TEST_CASE("sharded or partly trained parameters give no number of bytes") {
   CHECK_FALSE(states(sharded));
 }
 
+TEST_CASE("the name of a served model gives the weights of each GPU") {
+  const auto weights = [](const std::string& name, const std::string& quantization) {
+    Facts facts = facts_of(0, {}, "bf16", "");
+    facts.set("settings.engine_model", Value{name});
+    facts.set("settings.quantization", Value{quantization});
+    facts.set("settings.tensor_parallel", Value{Number{4, 0}});
+    facts.set("settings.pipeline_parallel", Value{Number{2, 0}});
+    model_facts(facts);
+    return facts.number("model.named_weights").value_or(0);
+  };
+  CHECK(weights("acme/Some-70B-Instruct", "None") == 2 * 70e9 / 8);
+  CHECK(weights("acme/mixed-110b-A12b", "None") == 2 * 110e9 / 8);
+  CHECK(weights("acme/tiny_1.5B", "None") == 2 * 1.5e9 / 8);
+  for (const std::string name : {"acme/Mix-8x7B", "acme/7B", "acme/Some-70Billion", "acme/Some-B", "acme/Some-7"})
+    CHECK(weights(name, "None") == 0);
+  CHECK(weights("acme/Some-70B-Instruct", "awq") == 0);
+}
+
 }  // namespace oomdoctor

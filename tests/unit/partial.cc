@@ -168,22 +168,22 @@ TEST_CASE("text that is not a part is refused with its position", "[partial]") {
     REQUIRE(at != std::string::npos);
     return refusal_of(line.replace(at, from.size(), to));
   };
-  const std::string begin = "part.jsonl:3: this is no part of a case: ";
-  CHECK(refusal_of("") == begin + "it is no whole line of JSON");
-  CHECK(refusal_of(good.substr(0, good.size() / 2)) == begin + "it is no whole line of JSON");
+  const std::string begin = "part.jsonl:3: this is not a part of a case: ";
+  CHECK(refusal_of("") == begin + "it is not a whole line of JSON");
+  CHECK(refusal_of(good.substr(0, good.size() / 2)) == begin + "it is not a whole line of JSON");
   CHECK(refusal_of("[1]") == begin + "it does not say so");
   CHECK(refusal_of("{\"oomdoctor_partial\":1}") == begin + "there is no case in it");
   CHECK(with("\"oomdoctor_partial\":1", "\"oomdoctor_partial\":2") ==
         "part.jsonl:3: it is of version 2 of the partial format; this oomdoctor reads 1");
   CHECK(with("\"metric\":\"allocated\"", "\"metric\":\"heap\"") == begin + "case.series.metric: 'heap' is not known");
   CHECK(with("\"n\":1", "\"n\":0") == begin + "case.series.buckets: they do not add up");
-  CHECK(with("\"n\":1", "\"n\":1e3") == begin + "case.series.n: it is no whole number");
-  CHECK(with("\"n\":1", "\"n\":18446744073709551615") == begin + "case.series.n: it is no whole number");
+  CHECK(with("\"n\":1", "\"n\":1e3") == begin + "case.series.n: it is not a whole number");
+  CHECK(with("\"n\":1", "\"n\":18446744073709551615") == begin + "case.series.n: it is not a whole number");
   CHECK(with("\"buckets\":[[", "\"buckets\":[[1,") == begin + "case.series.buckets: a value has 3 or 8 numbers");
-  CHECK(with("\"line\":1", "\"line\":\"one\"") == begin + "case.series.first.line: it is no whole number");
-  CHECK(with("\"case\":{", "\"case\":{\"incidents\":7,") == begin + "case.incidents: it is no list");
+  CHECK(with("\"line\":1", "\"line\":\"one\"") == begin + "case.series.first.line: it is not a whole number");
+  CHECK(with("\"case\":{", "\"case\":{\"incidents\":7,") == begin + "case.incidents: it is not a list");
   CHECK(with("\"case\":{", "\"case\":{\"remarks\":[{\"when\":{\"order\":-1}}],") ==
-        begin + "when.order: it is no line of a file");
+        begin + "when.order: it is not a line of a file");
   CHECK(refusal_of("{\"oomdoctor_partial\":1,\"case\":" + std::string(100000, '[')) ==
         begin + "it is nested too deeply");
   std::string many = "{\"oomdoctor_partial\":1,\"path\":\"a\",\"digest\":\"d\",\"case\":{\"incidents\":[";
@@ -247,7 +247,7 @@ TEST_CASE("an error about a truncated file of parts names the line", "[partial]"
     merge({path});
     FAIL();
   } catch (const Error& error) {
-    CHECK(std::string(error.what()) == path + ":2: this is no part of a case: it is no whole line of JSON");
+    CHECK(std::string(error.what()) == path + ":2: this is not a part of a case: it is not a whole line of JSON");
   }
   CHECK_THROWS_AS(merge({path + ".absent"}), Error);
   for (const std::string& both : {line + "\n" + cut, cut + "\n" + line}) {  // two parts of one log: the whole one stays

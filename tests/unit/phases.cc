@@ -64,9 +64,9 @@ TEST_CASE("a traceback determines the phase", "[phases]") {
     CHECK(phase_in(scan, row.frames) == row.phase);
   }
   CHECK(phase_in(scan, {user, backward, forward}) == "backward");  // recomputation of a checkpointed layer
-  CHECK(phase_in(run_of(0), {user, forward}) == "first_step");
   CHECK(phase_in(run_of(1), {user, backward}) == "first_step");
-  CHECK(phase_in(run_of(0), {user, adam}) == "optimizer_init");
+  CHECK(phase_in(run_of(1), {user, adam}) == "optimizer_init");
+  CHECK(phase_in(run_of(0), {user, forward}) == "forward");     // it may print no steps
   CHECK(phase_in(ScanResult{}, {user, forward}) == "forward");  // the log may begin anywhere in the run
 }
 
@@ -83,10 +83,16 @@ TEST_CASE("a program that evaluates loads its model first", "[phases]") {
 TEST_CASE("settings that a traceback implies show no beginning of the run", "[phases]") {
   const std::vector<Frame> frames{user,
                                   {"/x/site-packages/torch/nn/modules/linear.py", 1, "forward", "return x", true}};
+  const auto perhaps_first = [&](const ScanResult& scan) {
+    Facts facts;
+    phase_facts(scan, scan.incidents[0], find_phase(scan, scan.incidents[0]), facts);
+    return facts.is_true("phase.perhaps_first");
+  };
   ScanResult scan = run_of(0);
-  CHECK(phase_in(scan, frames) == "first_step");
+  scan.incidents = {failed_in(frames)};
+  CHECK(perhaps_first(scan));
   scan.settings = {{"engine", {"ComfyUI", {}}}, {"system", {"macOS", {}}}};
-  CHECK(phase_in(scan, frames) == "forward");
+  CHECK_FALSE(perhaps_first(scan));
 }
 
 TEST_CASE("operations of JAX outside of compiled functions and gradients", "[phases]") {
@@ -132,7 +138,7 @@ TEST_CASE("the words of a function's name show the phase", "[phases]") {
   CHECK(phase({"run.py", 1, "dump_weights", "", false}) == "checkpoint_save");
   CHECK(phase({"run.py", 1, "run_evaluation", "", false}) == "evaluation");
   CHECK(phase({"run.py", 1, "build_evaluation", "", false}).empty());
-  // A tokenizer decodes, too.
+  // A tokenizer decodes as well.
   CHECK(phase({"vae.py", 1, "decode", "", true}) == "generation");
   CHECK(phase({"tokens.py", 1, "decode", "ids", true}).empty());
 }
@@ -247,6 +253,48 @@ TEST_CASE("progress ends a load", "[phases]") {
   CHECK(find_phase(scan, failed_in({})).id == "load");
   scan.last_progress = Evidence{{0, 20, 20, 0, 0}, "", ""};
   CHECK(find_phase(scan, failed_in({})).id.empty());
+}
+
+TEST_CASE("work that needs a model ends its load, and so does a long time", "[phases]") {
+  ScanResult scan;
+  scan.remarks = {marker("phase/load", 10), marker("run/phase_over", 40)};
+  CHECK(find_phase(scan, failed_in({})).id.empty());
+  scan.remarks = {marker("run/phase_over", 5), marker("phase/load", 10)};
+  CHECK(find_phase(scan, failed_in({})).id == "load");
+  constexpr double noon = 1.7e9, hour = 3600;
+  Incident later = failed_in({});
+  scan.remarks[1].when.time = noon;
+  later.when.time = noon + 4 * hour;
+  CHECK(find_phase(scan, later).id.empty());
+  later.when.time = noon + hour / 2;
+  CHECK(find_phase(scan, later).id == "load");
+  later.oom.kind = OomKind::host;  // a load prints few lines
+  CHECK(find_phase(scan, later).id.empty());
+}
+
+TEST_CASE("without any printed step, no failure is in the first step", "[phases]") {
+  const Incident incident = failed_in({user, {"m.py", 3, "forward", "x = a + b", false}});
+  CHECK(find_phase(run_of(0), incident).id == "forward");
+  CHECK(find_phase(run_of(1), incident).id == "first_step");
+}
+
+TEST_CASE("JAX runs any program by its own frames: they are no forward pass", "[phases]") {
+  const Frame run{"/venv/site-packages/jax/_src/pjit.py", 1269, "_pjit_call_impl", "compiled.unsafe_call(*args)", true};
+  CHECK(find_phase(run_of(50), failed_in({user, run})).id.empty());
+}
+
+TEST_CASE("a thread that asks for free memory runs next to any work", "[phases]") {
+  const Frame asks{"/venv/site-packages/torch/cuda/memory.py", 836, "mem_get_info", "cudaMemGetInfo(device)", true};
+  const auto is_setup = [&](const Frame& caller) {
+    ScanResult scan;
+    scan.incidents = {failed_in({{"poll.py", 31, "<module>", "main()", false}, caller, asks})};
+    Facts facts;
+    phase_facts(scan, scan.incidents[0], {}, facts);
+    return facts.is_true("trace.setup");
+  };
+  CHECK(is_setup({"/venv/site-packages/vllm/v1/worker/gpu_worker.py", 180, "init_device", "snapshot()", true}));
+  CHECK_FALSE(is_setup({"/usr/lib/python3.11/threading.py", 1045, "_bootstrap_inner", "self.run()", true}));
+  CHECK_FALSE(is_setup({"poller.py", 22, "run", "torch.cuda.mem_get_info()", false}));
 }
 
 TEST_CASE("a known phase makes all other phases false", "[phases]") {

@@ -90,7 +90,7 @@ TEST_CASE("common words of all lines label the axis, the others label the lines"
   ReportSeries first = series_of("used", points), second = first;
   first.device = 0, second.device = 1;
   Plot plot = only_plot(with_series({first, second}));
-  CHECK(plot.y_name == "Device memory used (GiB)");
+  CHECK(plot.y_name == "GPU memory used (GiB)");
   CHECK(plot.lines[0].label == "GPU 1");
   CHECK(plot.lines[1].label == "GPU 0");
   plot = only_plot(with_series({first, series_of("allocated", points)}));
@@ -114,11 +114,31 @@ TEST_CASE("the clock is read between the dated values, with seconds or days wher
   CHECK(clock_text(plot, 10) == "03-04 09:32");
 }
 
-TEST_CASE("a capacity or forecast far beyond the values is left to the text", "[plot]") {
-  const Plot plot = make_plots(samples::at_risk()).front();
-  CHECK_FALSE(plot.capacity);  // 79 GiB would flatten the line
+TEST_CASE("a capacity far above growth is only named, and the second axis still has its shares", "[plot]") {
+  Report report = samples::at_risk();
+  CHECK_FALSE(make_plots(report).front().capacity_above);
+  report.series[0].trend.forecast->capacity_bytes = samples::gib(178);
+  const Plot plot = make_plots(report).front();
+  CHECK(plot.capacity_above);  // 178 GiB would flatten the line
+  CHECK(plot.top < 40);
+  CHECK(plot.share_ticks.back() < 25);
   CHECK_FALSE(plot.forecast);
   CHECK(plot.right < 1000 * 5);
+}
+
+TEST_CASE("the capacity of the input is drawn without a failure, unless the GPUs differ in size", "[plot]") {
+  ReportSeries series = series_of("used", {{1, 9 * gib}, {2, 10 * gib}, {3, 10 * gib}});
+  series.trend.capacity_bytes = samples::gib(40);
+  const Plot plot = only_plot(with_series({series}));
+  CHECK(plot.capacity == Approx(40));
+  CHECK_FALSE(plot.capacity_above);
+  CHECK(plot.top > 40);
+  CHECK(plot.share_ticks == std::vector<double>{0, 20, 40, 60, 80, 100});
+  ReportSeries other = series;
+  other.id = "other";
+  other.device = 7;
+  other.trend.capacity_bytes = samples::gib(80);
+  CHECK_FALSE(only_plot(with_series({series, other})).capacity);
 }
 
 TEST_CASE("a report without series has no plot, and two values are no line", "[plot]") {
@@ -159,7 +179,7 @@ TEST_CASE("live memory and cache keep their colours, other series get the rest",
   for (const auto& line : plot.lines) {
     if (line.name == "allocated") CHECK(line.colour == 0);
     if (line.name == "reserved") CHECK(line.colour == 1);
-    if (line.name == "device memory used") CHECK(line.colour == 2);
+    if (line.name == "GPU memory used") CHECK(line.colour == 2);
   }
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("a forecast in steps becomes a time with the speed of the steps", "[pu
   const Pulse without = take_pulse(report, {});
   CHECK(without.step == 50);
   CHECK_FALSE(without.left);
-  CHECK(pulse_line(without) == "step 50: allocated 15.00 of 24.00 GiB (62%), +102 MiB per step");
+  CHECK(pulse_line(without) == "step 50: allocated 15 of 24 GiB (62%), +102 MiB per step");
   const Pulse slow = take_pulse(report, 0.01);  // 90 steps are left, of 100 seconds each
   REQUIRE(slow.left);
   CHECK(slow.left->middle == Approx(9000).epsilon(0.02));

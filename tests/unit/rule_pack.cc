@@ -7,6 +7,7 @@
 #include <set>
 
 #include "judge/rule_pack.h"
+#include "oomdoctor/version.h"
 
 using namespace oomdoctor;
 
@@ -68,6 +69,13 @@ const RulePack& shipped() {
 }
 
 }  // namespace
+
+TEST_CASE("a site of the documentation has a page for each cause and version") {
+  CHECK(cause_guide("", "leak").empty());
+  CHECK(cause_guide("https://docs.example", "leak") ==
+        std::string("https://docs.example/v") + version + "/causes/leak.html");
+  CHECK(cause_guide("https://docs.example/", "leak") == cause_guide("https://docs.example", "leak"));
+}
 
 TEST_CASE("a cause and a fix are read") {
   const RulePack pack = RulePack::load({{"causes/something.toml", small_cause}, {"fixes/do-it.toml", small_fix}});
@@ -258,7 +266,7 @@ TEST_CASE("no two fixes have the same title") {
   std::map<std::string, std::string> fix_of;
   for (const auto& [id, fix] : shipped().fixes()) {
     std::set<std::string> titles{fix.title};
-    for (const OtherTitle& other : fix.other_titles) titles.insert(other.title);
+    for (const OtherTitle& other : fix.other_titles) titles.insert(other.title.value_or(fix.title));
     for (const std::string& title : titles) {
       CAPTURE(id, title);
       CHECK(fix_of.emplace(title, id).first->second == id);

@@ -47,7 +47,7 @@ TEST_CASE("a report names the end of the run if it was not a memory failure", "[
   // The report of another process's death explains nothing.
   CHECK(outcome_of(steps(10, 100) + trace + "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n") ==
         Outcome::no_oom);
-  // The exception of the failure itself is no separate end.
+  // The exception of the failure itself is not a separate end.
   CHECK(outcome_of(steps(10, 100) + oom) == Outcome::oom);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("steps and memory that fall back to the start begin a run", "[runs]") 
   // Memory that is freed at the end of each epoch, and memory that stays, are of one run.
   CHECK(report_of(growing(40, 8, 0.2) + growing(40, 8, 0.2)).runs.empty());
   CHECK(report_of(growing(40, 8, 0.2) + growing(40, 16, 0.2)).runs.empty());
-  // The folds of a cross-validation count their epochs anew, too, in one process.
+  // The folds of a cross-validation count their epochs anew as well, in one process.
   const std::string fold = growing(20, 8, 0.2, "epoch 0 ") + growing(20, 12, 0.2, "epoch 1 ");
   CHECK(report_of(fold + fold).runs.empty());
   CHECK(report_of(fold + growing(20, 6, 0.001, "epoch 0 ")).runs.size() == 2);

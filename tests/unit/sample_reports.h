@@ -154,6 +154,11 @@ inline std::vector<ReportCause> growth_causes() {
   big.because = {
       {{"account.after_compaction"}, "even perfect compaction could not have served 1.50 GiB", 1.0, {at(2001)}}};
   big.against = {{{"run.steps"}, "1000 steps of the same size succeeded", -4.0, {at(1811)}}};
+  big.explanation = {"The batch, the sequence or the image is too large.",
+                     {"the request of X GiB is larger than what is free"},
+                     {"N steps of the same size succeeded"},
+                     {{"smaller-batch", "Halve the batch"}},
+                     ""};
   ReportCause holes{
       "fragmentation", "Fragmentation: the free blocks in PyTorch's cache are too small", "", 0.02, {}, {}};
   return {leak, big, holes};
@@ -321,6 +326,8 @@ inline Report hostile() {
   report.verdict.retry.change = evil;
   report.causes[0].title = evil;
   report.causes[0].because[0].text = evil;
+  report.causes[0].guide.clear();
+  report.causes[0].explanation = {evil, {evil}, {evil}, {{evil, evil}}, ""};
   report.fixes[0].title = evil;
   report.fixes[0].settings[0].text = evil;
   report.notes = {{"warning", evil, at(3, evil)}};

@@ -221,6 +221,21 @@ TEST_CASE("a failure and a new header between the rows of a table are found", "[
   CHECK(found.inputs[0].lines == 1503);
 }
 
+/// Only its rows show the unit of the upper one. Those of the lower one show that its index counts rows.
+TEST_CASE("a table that only its rows make known is read above another one", "[scanner]") {
+  std::string text = "\"Time\",\"GPU 0 memory used\",\"GPU 0 memory total\"\n";
+  for (int minute = 10; minute < 22; ++minute) text += fmt::format("\"2025-04-08 09:{}:00\",9310,24564\n", minute);
+  text += "index,timestamp,memory.used [MiB],memory.total [MiB]\n";
+  for (int row = 0; row < 40; ++row)
+    text += fmt::format("{},2025/04/08 10:00:{}.120,{} MiB,81920 MiB\n", row, 10 + row, 20480 + row);
+  const ScanResult found = scan_text(text);
+  REQUIRE(found.series.size() == 2);
+  CHECK(found.series[0].n == 12);
+  CHECK(found.series[0].last_value == 9310.0 * MiB);
+  CHECK(found.series[1].n == 40);
+  CHECK(found.series[1].last_value == 20519.0 * MiB);
+}
+
 TEST_CASE("only steps that are continued over epochs are renumbered", "[scanner]") {
   const ScanResult found = scan_text(
       "Epoch 1:   0%|          | 0/100 [00:00<?, ?it/s, mem=5.0 GB]\n"
@@ -244,11 +259,7 @@ TEST_CASE("what is no image of a step is none", "[scanner]") {
 
 TEST_CASE("a leak is claimed only where the log claims one", "[scanner]") {
   const auto claims = [](const std::string& line) {
-    const ScanResult found = scan_text(line + "\n");
-    return std::any_of(found.remarks.begin(), found.remarks.end(), [](const Event& event) {
-      const auto* remark = std::get_if<Remark>(&event.what);
-      return remark != nullptr && remark->id == "text/leak_claimed";
-    });
+    return scan_text(line + "\n").find_remark("text/leak_claimed") != nullptr;
   };
   CHECK(claims("VRAM delta: +38.1MB   Leak detected!"));
   for (const char* line : {"leak detected: False", "No CUDA leak detected", "memory leak present: 0"}) {

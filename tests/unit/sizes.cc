@@ -65,7 +65,8 @@ TEST_CASE("sizes next to their labels", "[sizes]") {
   CHECK(size_after(text, "allocate")->count == 2 * GiB);
   CHECK(size_after(text, "capacityof") == read_bytes("39.39", "GiB"));
   CHECK(size_before(text, "isfree") == read_bytes("1.12", "GiB"));
-  CHECK(size_before(text, "isallocatedbyPyTorch") == read_bytes("36.50", "GiB"));  // the full stop before is no digit
+  CHECK(size_before(text, "isallocatedbyPyTorch") ==
+        read_bytes("36.50", "GiB"));  // the full stop before is not a digit
   CHECK(size_before(text, "isreserved")->count == 512 * MiB);
   CHECK_FALSE(size_after(text, "absent"));
   CHECK_FALSE(size_before(text, "absent"));

@@ -155,6 +155,25 @@ TEST_CASE("an archive gives its text, whatever its name", "[source]") {
   CHECK(moved.compression() == "gzip");
 }
 
+TEST_CASE("what the host has unpacked is read in place of the archive", "[source]") {
+  const Folder folder;
+  const std::string gzip = testing::gzipped(sample_utf8);
+  const std::string archive = folder.file("train.log.gz", gzip);
+  std::filesystem::create_directories(folder.at("texts") + folder.path());
+  std::ofstream(folder.at("texts") + archive, std::ios::binary) << "by the host\n";  // another text, to see it here
+  set_folder_of_texts(folder.at("texts"));
+  Source source = Source::open(archive);
+  Source joined = Source::open(archive, {folder.file("next", gzip)});
+  Source other = Source::open(folder.file("other.log.gz", gzip));
+  CHECK(all_of(source, 5) == "by the host\n");
+  CHECK(source.compression() == "gzip");
+  CHECK(source.bytes() == static_cast<i64>(gzip.size()));
+  CHECK_FALSE(source.truncated());
+  CHECK(all_of(joined, 5) == sample_utf8 + sample_utf8);
+  CHECK(all_of(other, 5) == sample_utf8);
+  set_folder_of_texts("");
+}
+
 TEST_CASE("packed text is decoded like plain text", "[source]") {
   std::u32string text;
   std::string utf8;
@@ -173,13 +192,13 @@ TEST_CASE("packed text is decoded like plain text", "[source]") {
 TEST_CASE("an unsupported archive is reported by name", "[source]") {
   using namespace std::string_literals;
   Source old = Source::of_text("a.Z", "\x1F\x9D\x90\0\0\x04 and so on"s);
-  CHECK(all_of(old, 100).empty());  // compressed bytes are no text, whatever they look like
+  CHECK(all_of(old, 100).empty());  // compressed bytes are not text, whatever they look like
   CHECK(old.unreadable() == "packed with compress");
   CHECK(old.damage() == "a.Z is packed with compress, which is not read here: unpack it first");
   CHECK(old.compression().empty());
   CHECK_FALSE(old.truncated());
   Source tar = Source::of_text("-", testing::gzipped(testing::tar_of({{"a.log", "step 1\n"}})));
-  CHECK(all_of(tar, 100).empty());  // its headers are no text
+  CHECK(all_of(tar, 100).empty());  // its headers are not text
   CHECK(tar.unreadable() == "packed with tar");
   Source text = Source::of_text("a.log", "BZh91: no archive\n");
   all_of(text, 100);

@@ -101,20 +101,20 @@ TEST_CASE("possibilities, settings, names and reports about other programs are n
 TEST_CASE("sizes get their roles from the words around them", "[statement]") {
   CHECK(
       sizes_of("error: cannot allocate 96.0MB memory on GPU 3, 6.0GB memory has been allocated and available memory is "
-               "only 41.5MB") == "asked 96.00 MiB, free 41.50 MiB, allocated 6.00 GiB");
+               "only 41.5MB") == "asked 96 MiB, free 41.50 MiB, allocated 6 GiB");
   CHECK(sizes_of("error: out of memory: requested 4 GiB, free 1 GiB, total 8 GiB") ==
-        "asked 4.00 GiB, free 1.00 GiB, total 8.00 GiB");
-  CHECK(sizes_of("OOM: 12.1 GB of 12 GB memory used, task killed") == "used 12.10 GiB, limit 12.00 GiB");
+        "asked 4 GiB, free 1 GiB, total 8 GiB");
+  CHECK(sizes_of("OOM: 12.1 GB of 12 GB memory used, task killed") == "used 12.10 GiB, limit 12 GiB");
   CHECK(sizes_of("failed to allocate 17.29M (18131712 bytes) from device") == "asked 17.29 MiB");
   CHECK(sizes_of("memory alloc of size[341827840] failed, free memory size[1048576]") ==
-        "asked 325.99 MiB, free 1.00 MiB");
-  CHECK(sizes_of("allocation of 1,073,741,824 bytes failed") == "asked 1.00 GiB");
+        "asked 325.99 MiB, free 1 MiB");
+  CHECK(sizes_of("allocation of 1,073,741,824 bytes failed") == "asked 1 GiB");
   CHECK(sizes_of("Ran out of memory. Used 24.5M of 16.0M vmem. Exceeded capacity by 8.5M.") ==
-        "asked 24.50 MiB, total 16.00 MiB");
+        "asked 24.50 MiB, total 16 MiB");
   CHECK(sizes_of("error: out of memory after 30 s at step 81920") == "");
-  CHECK(sizes_of("error: out of memory: 1.5 GB of 12 GB device memory free") == "free 1.50 GiB, total 12.00 GiB");
+  CHECK(sizes_of("error: out of memory: 1.5 GB of 12 GB device memory free") == "free 1.50 GiB, total 12 GiB");
   CHECK(sizes_of("error: out of memory: 9.5 GB of 12 GB device memory allocated") ==
-        "allocated 9.50 GiB, total 12.00 GiB");
+        "allocated 9.50 GiB, total 12 GiB");
 }
 
 TEST_CASE("the size in use is that of the machine or of a process", "[statement]") {

@@ -11,6 +11,7 @@
 #include "fold/path_tags.h"
 #include "oomdoctor/diagnose.h"
 #include "redact/redact.h"
+#include "report/survey_fields.h"
 #include "report/survey_words.h"
 #include "report/words.h"
 #include "sample_surveys.h"
@@ -142,9 +143,10 @@ TEST_CASE("weeks count failures and jobs, with the empty weeks in between", "[su
   CHECK(survey.weeks[0].failed.jobs == 1);
   CHECK(survey.weeks[1].jobs == 0);
   CHECK(survey.weeks[2].week == "2025-W10");
-  CHECK(survey.weeks[2].jobs == 5);
-  CHECK(survey.weeks[2].failed.jobs == 3);
-  CHECK(survey.undated == 2);
+  CHECK(survey.weeks[2].jobs == 6);
+  CHECK(survey.weeks[2].failed.jobs == 4);
+  CHECK(survey.undated == 1);
+  CHECK(survey.file_dated == 1);  // slurm-4712.out prints no date: that of its file counts
   std::int64_t dated = 0;
   for (const SurveyWeek& week : survey.weeks) dated += week.failed.jobs;
   CHECK(dated + survey.undated == survey.failed.jobs);
@@ -264,6 +266,13 @@ TEST_CASE("a run that went on has lost no time", "[survey]") {
   CHECK(job.outcome == Outcome::handled_oom);
   CHECK(job.failed_at);
   CHECK_FALSE(job.lost_seconds);
+}
+
+TEST_CASE("a failure without a date has the nearest one above it", "[survey]") {
+  const std::string text = killed_text("train.py"), later = "2025-03-01 12:30:00 INFO start\n";
+  CHECK(iso_time(job_of("2025-03-01 12:00:00 INFO load\n" + later + text).failed_at) == "2025-03-01T12:30:00");
+  CHECK(iso_time(job_of("[I 2025-03-01 12:30:00,201] trial 4\n" + text).failed_at) == "2025-03-01T12:30:00");
+  CHECK_FALSE(job_of("loss 2.1 at 12:30:00\n" + text).failed_at);
 }
 
 TEST_CASE("the user is the owner of the home folder in a path", "[survey]") {
@@ -387,7 +396,7 @@ TEST_CASE("jobs of two machines may have one path, and a note counts what is lef
   CHECK(once.jobs.size() == 1);
   REQUIRE(once.notes.size() == 1);
   CHECK(once.notes[0].text.starts_with("1 line of jobs left out"));
-  // A log that is there itself is no second job.
+  // A log that is there itself is not a second job.
   const LogSource log{"x/train.log", early + failed_at("12:11:00")};
   CHECK(survey({log, {folder.write("same.jsonl", survey_jsonl(survey({log}))), std::nullopt}}).jobs.size() == 1);
 }
@@ -440,7 +449,7 @@ TEST_CASE("what cannot be read gives a note, and everything else is there", "[su
   for (const SurveyJob& job : result.jobs)
     if (job.outcome == Outcome::oom) failed.push_back(job.path);
   CHECK(failed == std::vector<std::string>{"x/train.log", "z/train.log"});
-  // The log of the damaged part, the missing and the binary one are lines, too.
+  // The log of the damaged part, the missing and the binary one are lines as well.
   CHECK(result.jobs.size() == 5);
   REQUIRE(result.notes.size() == 3);
   for (const ReportNote& note : result.notes) CHECK(note.text.starts_with("left out: "));

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// The only column of this name beside a time.
+/// The only column of this name next to a time.
 TableColumn column_of(const std::string& name) { return read_columns(Names{"time", name}, {})[1]; }
 
 TEST_CASE("a column is memory by its words, its unit stands anywhere", "[table]") {

@@ -213,7 +213,7 @@ TEST_CASE("several processes of a job write at once: the frames after the messag
   CHECK(frames_at("torch.OutOfMemoryError: here\nTraceback (most recent call last):\n  File \"a.py\", line 1, in f\n",
                   "here")
             .empty());
-  // Those of another exception, too.
+  // Those of another exception as well.
   CHECK(frames_at("torch.OutOfMemoryError: here\n$ python a.py\n  File \"a.py\", line 1\n    def main(:\n"
                   "SyntaxError: invalid syntax\n",
                   "here")

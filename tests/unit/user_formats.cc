@@ -143,7 +143,7 @@ example = "step 7 memory: 12.5GB"
   REQUIRE(c.series.size() == 1);
   CHECK(c.series.front().metric == Metric::used);
   CHECK(c.series.front().first_value == 12.5e9);
-  // A shipped framework form would read the memory, too. Its step still counts, and host memory would.
+  // A shipped framework form would read the memory as well. Its step still counts, and host memory would.
   constexpr std::string_view megatron =
       "(after 50 iterations) memory (MB) | allocated: 20144.27 | max allocated: "
       "23118.51 | reserved: 24810.0 | max reserved: 24810.0";

@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "catch.h"
+#include "report/advice_words.h"
 #include "report/incident_words.h"
 #include "sample_reports.h"
 
@@ -56,15 +57,15 @@ TEST_CASE("savings name the known amounts", "[words]") {
   ReportFix fix;
   CHECK(saving_words(fix).empty());
   fix.saves_high_bytes = 2 * GiB;
-  CHECK(saving_words(fix) == "saves up to 2.00 GiB");
+  CHECK(saving_words(fix) == "saves up to 2 GiB");
   fix.saves_low_bytes = GiB;
-  CHECK(saving_words(fix) == "saves 1.00 to 2.00 GiB");
+  CHECK(saving_words(fix) == "saves 1 to 2 GiB");
   fix.saves_low_bytes = 512 * MiB;
-  CHECK(saving_words(fix) == "saves 512 MiB to 2.00 GiB");
+  CHECK(saving_words(fix) == "saves 512 MiB to 2 GiB");
   fix.saves_low_bytes = 2 * GiB;
-  CHECK(saving_words(fix) == "saves 2.00 GiB");
+  CHECK(saving_words(fix) == "saves 2 GiB");
   fix.saves_low_bytes = 0;
-  CHECK(saving_words(fix) == "saves up to 2.00 GiB");
+  CHECK(saving_words(fix) == "saves up to 2 GiB");
 }
 
 TEST_CASE("locations are short if that is unambiguous", "[words]") {
@@ -112,7 +113,7 @@ TEST_CASE("a series is of the kind of device that the job uses", "[words]") {
   ReportSeries series;
   series.metric = "used";
   series.device = 3;
-  CHECK(series_name(series) == "device memory used, GPU 3");
+  CHECK(series_name(series) == "GPU memory used, GPU 3");
   series.accelerator = Accelerator::tpu;
-  CHECK(series_name(series) == "device memory used, TPU 3");
+  CHECK(series_name(series) == "TPU memory used, TPU 3");
 }

@@ -2,6 +2,7 @@
 #include "render/writer.h"
 
 #include "approved.h"
+#include "judge/rule_pack.h"
 #include "render/html.h"
 #include "render/survey_html.h"
 #include "report/escape.h"
@@ -139,6 +140,26 @@ TEST_CASE("an agent reads at most 60 lines, and no log text outside of its marks
     CHECK(open == 0);
     CHECK(line.size() < 2000);
   }
+}
+
+TEST_CASE("a cause has a link where the documentation has a site, else its explanation is in the report", "[writers]") {
+  Report report = samples::fatal();
+  report.causes.resize(1);
+  report.causes[0].guide = cause_guide("https://docs.example/", "leak");
+  for (const char* writer : {"html", "sarif", "markdown"})
+    CHECK(write(writer, report).find("https://docs.example/v") != std::string::npos);
+  report.causes[0].guide = cause_guide("", "leak");
+  report.causes[0].explanation = {"Steps keep memory.", {"memory grows by X MiB per step"}, {}, {}, "nothing helps"};
+  for (const char* writer : {"html", "sarif", "markdown", "github", "junit", "gitlab", "agent", "k8s"})
+    CHECK(write(writer, report).find("http") == write(writer, samples::healthy()).find("http"));
+  const std::string sarif = write("sarif", report), page = write("html", report);
+  CHECK(sarif.find("helpUri") == std::string::npos);
+  for (const std::string& text : {sarif, page}) {
+    CHECK(text.find("Steps keep memory.") != std::string::npos);
+    CHECK(text.find("memory grows by X MiB per step") != std::string::npos);
+  }
+  CHECK(page.find("<details class=\"explanation\"><summary>") != std::string::npos);
+  CHECK(write("markdown", report).find("oomdoctor explain leak") != std::string::npos);
 }
 
 TEST_CASE("annotations: one for each root cause, at most nine, and a count of the rest", "[github]") {

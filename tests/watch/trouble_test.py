@@ -136,10 +136,10 @@ class Outputs(TroubleCase):
 
     def test_a_reader_of_standard_output_that_is_gone(self):
         ours, theirs = os.pipe()
+        os.close(ours)
         running = self.start("train.log", *HOOK, "--json-lines", "--every", "0.01s", "--output", "json=report.json",
                              stdout=theirs)
         os.close(theirs)
-        os.close(ours)
         self.append(FAILURE)
         self.wait_for_failure()
         self.assertIsNone(running.poll())
@@ -148,9 +148,9 @@ class Outputs(TroubleCase):
 
     def test_nothing_is_left_that_a_warning_could_reach(self):
         ours, theirs = os.pipe()
+        os.close(ours)  # before the start: what fits into a pipe is written without trouble
         running = self.start("train.log", "--json-lines", stdout=theirs, stderr=theirs)
         os.close(theirs)
-        os.close(ours)
         running.wait(timeout=PATIENCE)
 
     def test_a_reader_of_standard_output_that_stops(self):

@@ -61,7 +61,7 @@ class Watch(WatchCase):
             (self.folder / name).write_text(leak(50))
         (self.folder / "gpu.csv").write_bytes((SAMPLES / "stories/gpu_two_devices.csv").read_bytes())
         for judgement in self.judgements(running):
-            if judgement["memory"].startswith("device memory"):
+            if judgement["memory"].startswith("GPU memory"):
                 break
         self.assertEqual(judgement["outcome"], "at_risk")
         self.end(running)
@@ -121,7 +121,7 @@ class Watch(WatchCase):
         running = self.start("t.log", stderr=theirs, stdout=subprocess.DEVNULL)
         os.close(theirs)
         text = b""
-        while b"step 50: allocated 9.00 GiB, +20.5 MiB per step" not in text:
+        while b"step 50: allocated 9 GiB, +20.5 MiB per step" not in text:
             self.assertTrue(select.select([ours], [], [], PATIENCE)[0], text)
             text += os.read(ours, 4096)
         running.send_signal(signal.SIGINT)

@@ -50,6 +50,15 @@
       element.textContent = open ? "Collapse all" : "Expand all";
     }));
 
+  // Paper has the commands of all fixes. Older browsers print nothing of what is folded.
+  const fixes = folds.filter((fold) => fold.closest(".fixes"));
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = fixes.filter((fold) => !fold.open);
+    for (const fold of unfolded) fold.open = true;
+  });
+  addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; });
+
   // --- Charts -------------------------------------------------------------------------------------------------------
 
   const number = (value) => String(Number(value.toPrecision(7)));
@@ -117,8 +126,8 @@
       this.full = { left: +data.left, right: +data.right, bottom: +data.bottom, top: +data.top };
       this.margins = data.margins.split(" ").map(Number);
       this.wholeSteps = data.xUnit !== "second";
-      this.capacity = +data.capacity || 0;  // in the unit of the values; 0 if it is unknown
-      this.asShare = false;                 // values as % of the capacity
+      this.capacity = +data.capacity || 0;          // in the unit of the values; 0 without a second axis
+      this.shareColumn = +data.shareColumn || 0;    // px for the ticks of the second axis
       this.clock = data.clock ? data.clock.split(",").map((pair) => pair.split(" ").map(Number)) : [];
       this.lines = [...this.plot.querySelectorAll(".line")].map((path) => ({
         ...path.dataset,
@@ -147,12 +156,6 @@
       hint.textContent = "Drag to zoom, Shift-drag to pan, arrow keys to read values";
       this.reset = button("Reset zoom", () => this.show(this.full.left, this.full.right));
       tools.append(hint, this.reset);
-      if (this.capacity > 0 && this.plot.dataset.unit !== "%")
-        tools.append(button("% of capacity", (element) => {
-          this.asShare = !this.asShare;
-          element.textContent = this.asShare ? this.plot.dataset.unit : "% of capacity";
-          this.draw();
-        }));
       tools.append(button("PNG", () => this.savePicture()), button("SVG", () => save("chart.svg", this.picture())),
                    button("CSV", () => save("chart.csv", new Blob([this.table()], { type: "text/csv" }))));
       this.tip = document.createElement("div");
@@ -288,34 +291,46 @@
       const [top, right, bottom, left] = this.margins, full = this.figure.clientWidth;
       if (full === 0) return;
       const tall = clamp(Math.round(full * 0.6), 280, 480), { window: seen } = this;
-      const unit = this.asShare ? this.capacity / 100 : 1;
-      const rows = ticks(seen.bottom / unit, seen.top / unit, Math.max(3, tall / 60), 0).map((row) => row * unit);
-      const widest = Math.max(...rows.map((row) => number(row / unit).length));
+      const rows = ticks(seen.bottom, seen.top, Math.max(3, tall / 60), 0);
+      const widest = Math.max(...rows.map((row) => number(row).length));
       this.box = { left: Math.max(left, 14 + 6.9 * widest), top, height: tall - top - bottom };
       this.box.width = Math.max(full - right - this.box.left, 1);
       this.plot.setAttribute("viewBox", `0 0 ${full} ${tall}`);
       const viewBox = [seen.left - this.full.left, -seen.top, seen.right - seen.left, seen.top - seen.bottom].join(" ");
       setAll(this.area, { x: this.box.left, y: top, width: this.box.width, height: this.box.height, viewBox });
-      this.drawTicks(rows, unit);
-      this.plot.querySelector(".y-title").textContent =
-        (this.asShare ? "% of the capacity" : this.yTitle) + (seen.bottom > 0 ? "; the axis does not begin at 0" : "");
+      this.drawTicks(rows);
+      const title = this.plot.querySelector(".y-title"), share = this.plot.querySelector(".share-title");
+      title.textContent = this.yTitle + (seen.bottom > 0 ? "; the axis does not begin at 0" : "");
+      if (share) {
+        const room = full - title.getComputedTextLength() - 16 > share.getComputedTextLength();
+        setAll(share, { x: full, visibility: room ? "visible" : "hidden" });
+      }
       this.placeNames();
       this.placeEndLabels();
       this.reset.style.visibility = this.isZoomed() ? "visible" : "hidden";
     }
 
-    drawTicks(rows, unit) {
+    drawTicks(rows) {
       const span = this.seconds();
       const { left, top, width, height } = this.box, end = left + width, low = top + height, parts = [];
       for (const row of rows)
         parts.push(svg("path", { class: "grid", d: `M${left} ${this.y(row)}H${end}` }),
-                   svg("text", { x: left - 8, y: this.y(row) + 4, "text-anchor": "end" }, number(row / unit)));
+                   svg("text", { x: left - 8, y: this.y(row) + 4, "text-anchor": "end" }, number(row)));
+      for (const share of this.shareTicks())
+        parts.push(svg("text", { x: end + 4, y: this.y(share / 100 * this.capacity) + 4 }, `${number(share)}%`));
       for (const step of ticks(this.window.left, this.window.right, Math.max(2, width / 80), this.wholeSteps ? 1 : 0))
         parts.push(svg("path", { class: "grid", d: `M${this.x(step)} ${low}v5` }),
                    ...[number(step), this.clockAt(step, span)].filter((text) => text !== "").map((text, row) =>
                      svg("text", { x: this.x(step), y: low + 18 + 16 * row, "text-anchor": "middle" }, text)));
       this.plot.querySelector(".ticks").replaceChildren(...parts);
       setAll(this.plot.querySelector(".x-title"), { x: end, y: low + this.margins[2] - 6 });
+    }
+
+    // In % of the capacity, up to 100.
+    shareTicks() {
+      if (this.capacity === 0) return [];
+      const { bottom, top } = this.window, percent = this.capacity / 100, end = Math.min(top / percent, 100);
+      return end > bottom / percent ? ticks(bottom / percent, end, Math.max(3, this.box.height / 60), 0) : [];
     }
 
     // Names of stages and marks, where they are in sight and have room.
@@ -346,7 +361,7 @@
         if (seen) boxes.push({ label, y: this.y(value), height: +label.dataset.height });
       }
       spread(boxes, top + height);
-      for (const { label, y } of boxes) label.setAttribute("transform", `translate(${end + 8} ${y})`);
+      for (const { label, y } of boxes) label.setAttribute("transform", `translate(${end + 8 + this.shareColumn} ${y})`);
     }
 
     // --- The mouse, a finger, and keys
@@ -450,7 +465,7 @@
     valueText({ name, points, first, last }, step) {
       const index = nearest(points, step), value = number(Number(points[index][1].toFixed(3)));
       const place = index === 0 ? first : index === points.length - 1 ? last : "";
-      const share = this.asShare ? `, ${number(Number((100 * points[index][1] / this.capacity).toFixed(1)))}%` : "";
+      const share = this.capacity > 0 ? `, ${number(Number((100 * points[index][1] / this.capacity).toFixed(1)))}%` : "";
       return `${name}: ${value} ${this.plot.dataset.unit}${share}${place && ` (${place})`}`;
     }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t longest = 600;
 
-/// Numbers from the bytes; 0 behind their end.
+/// Numbers from the bytes; 0 after their end.
 class ByteNumbers {
  public:
   explicit ByteNumbers(std::string_view bytes) : bytes_(bytes) {}

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view random_part = "R4nd0mL3tt3rsAndD1g1tsForAT3stOnly";
 std::string token() { return "gh" + std::string("p_").append(random_part) + "42"; }
 
-/// The search may put the token into an input, too.
+/// The search may put the token into an input as well.
 int times_random_part(std::string_view text) {
   int times = 0;
   for (std::size_t at = text.find(random_part); at != text.npos; at = text.find(random_part, at + 1)) ++times;

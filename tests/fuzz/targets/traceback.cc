@@ -15,7 +15,8 @@ void run(std::string_view text) {
     const Cursor cursor(window, line);
     demand(read_traceback(cursor).size() <= 64);
     read_statement(cursor);
-    is_quoted_in_text(cursor);
+    is_quoted_in_text(cursor, true);
+    is_quoted_in_text(cursor, false);
     const auto next = window.next(line);
     if (!next) break;
     demand(next->begin >= line.end && next->number >= line.number);
