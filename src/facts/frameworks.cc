@@ -136,8 +136,7 @@ const Program* find_training_around(const Incident& incident) {
     const std::size_t packages = f.file.rfind("-packages/");
     const std::string file = packages == std::string::npos ? f.file : f.file.substr(packages);
     for (const Program& program : all_programs())
-      if (std::any_of(program.files.begin(), program.files.end(),
-                      [&](const std::string& part) { return path_contains(file, part); })) {
+      if (program.owns(file)) {
         if (program.work == Program::Work::serves) return nullptr;
         if (program.work == Program::Work::trains) return &program;
       }
@@ -161,8 +160,7 @@ const Program* find_program(const ScanResult& scan, const Incident& incident) {
     const auto of_program = [&](const Frame& f) {
       if (trains_inside && program.work == Program::Work::paints) return false;
       if (path_contains(f.file, "/transformers/models/")) return false;  // a model, not the program of its name
-      return std::any_of(program.files.begin(), program.files.end(),
-                         [&](const std::string& file) { return path_contains(f.file, file); });
+      return program.owns(f.file);
     };
     if ((!program.message.empty() && incident.oom.framework == program.message) ||
         std::any_of(frames.begin(), frames.end(), of_program)) {
@@ -187,10 +185,8 @@ bool uses_engine(const Incident& incident) {
   return std::any_of(all.begin(), all.end(), [&](const Program& program) {
     if (program.work != Program::Work::serves) return false;
     if (!program.message.empty() && incident.oom.framework == program.message) return true;
-    return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), [&](const Frame& f) {
-      return std::any_of(program.files.begin(), program.files.end(),
-                         [&](const std::string& part) { return path_contains(f.file, part); });
-    });
+    return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(),
+                       [&](const Frame& f) { return program.owns(f.file); });
   });
 }
 
@@ -298,8 +294,7 @@ constexpr auto monitors = std::to_array<std::string_view>(
 bool has_monitors_only(const ScanResult& scan) {
   const auto& by_parser = scan.coverage.by_parser;
   const bool machine = std::all_of(scan.series.begin(), scan.series.end(), [](const Series& s) {
-    return s.metric == Metric::host_used || s.metric == Metric::host_available || s.metric == Metric::host_free ||
-           s.metric == Metric::host_utilization;
+    return is_machine_metric(s.metric) || s.metric == Metric::host_utilization;
   });
   return 2 * scan.coverage.claimed >= scan.coverage.lines &&
          std::all_of(by_parser.begin(), by_parser.end(), [&](const auto& claimed) {

@@ -1,13 +1,6 @@
 #include "fold/declared_memory.h"
 
 namespace oomdoctor {
-namespace {
-
-bool is_host_metric(Metric m) {
-  return m == Metric::host_rss || m == Metric::host_used || m == Metric::host_available || m == Metric::host_free;
-}
-
-}  // namespace
 
 void DeclaredMemory::begin_block(const BlockMatches& found, i64 lines_before) {
   lines_.clear();

@@ -116,8 +116,7 @@ void fill_rising(Samples& samples, const std::vector<Sample>& run, bool of_maxim
 
 Samples make_samples(const Series& series, const std::vector<Sample>& run) {
   Samples samples;
-  samples.counts_down =
-      series.metric == Metric::free || series.metric == Metric::host_available || series.metric == Metric::host_free;
+  samples.counts_down = is_free_metric(series.metric);
   fill_rising(samples, run, series.kind == SeriesKind::running_maximum);
   samples.points.quantum = series.quantum;
   samples.points.floor = series.quantum / std::sqrt(12.0);

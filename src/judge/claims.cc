@@ -110,7 +110,7 @@ void check_gaps(const RulePack& pack, const std::string& path) {
   };
   for (const auto& [id, fix] : pack.fixes())
     for (const SettingRule& setting : fix.settings) check("fixes/" + id + ".toml", setting.text, setting.prose);
-  for (const CommandRule& command : pack.commands()) check("platforms.toml", command.text, command.prose);
+  for (const CommandRule& command : pack.commands()) check("questions.toml", command.text, command.prose);
 }
 
 }  // namespace oomdoctor

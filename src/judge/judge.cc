@@ -72,51 +72,11 @@ struct OpenFact {
   bool of_fix = false;
 };
 
-/// True if no answer about this fact can decide here: the phase, the program or the message has settled it.
-bool is_idle_question(std::string_view fact, const Facts& facts) {
-  const auto is_of = [&](std::string_view group) { return fact.starts_with(group); };
-  const auto any = [&](std::initializer_list<std::string_view> names) {
-    return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return facts.is_true(name); });
-  };
-  // Without a failure, there is no message and no traceback to ask for.
-  if (facts.find("oom.kind") == nullptr && (is_of("oom.") || is_of("account.") || is_of("phase.") || is_of("trace.")))
-    return true;
-  // The compiler of XLA compares a plan with the device, whatever is free on it.
-  const bool planned = facts.find("settings.plan_excess") != nullptr;
-  if (planned && (is_of("account.") || is_of("oom."))) return true;
-  // A driver's message has no amounts, however much of it is shown.
-  const std::string agent = facts.text("oom.agent").value_or("");
-  // The memory of a GPU does not bear on a lack of host RAM.
-  if ((is_of("trend.") || is_of("account.")) && facts.text("oom.kind") == "host") return true;
-  if (is_of("oom.") && fact != "oom.capacity" && (agent == "driver" || agent == "library")) return true;
-  // An engine that checks free memory at its start has printed what it found.
-  if (is_of("oom.") && facts.is_true("pool.below_target")) return true;
-  // Other frameworks have no such allocator.
-  if (fact == "settings.expandable_segments" && facts.is_true("framework.tensorflow")) return true;
-  // Before and in the first step nothing can have grown, and no input can differ from those before.
-  const bool no_steps = planned || any({"phase.load", "trace.profile_run", "trace.graph_capture", "trace.for_cache",
-                                        "trace.setup", "trace.optimizer_setup"});
-  if (no_steps && (is_of("trace.") || fact == "phase.first_step")) return true;
-  if ((no_steps || any({"phase.first_step", "phase.optimizer_init"})) &&
-      (is_of("trend.") || is_of("shape.") || fact == "host.grows"))
-    return true;
-  // Nor can a model be counted that is not there.
-  if (facts.is_true("phase.load") && fact.starts_with("settings.") && fact.ends_with("parameters")) return true;
-  // The command for a phase is the one for the traceback, which this log has.
-  if (is_of("phase.") && facts.is_true("trace.known")) return true;
-  // A program that does not train has no optimizer, no evaluation and no batches.
-  if (facts.is_false("run.trains") && (is_of("shape.") || is_of("phase.optimizer") || fact == "trace.optimizer" ||
-                                       fact == "trend.in_evaluation" || fact == "settings.trainable_parameters"))
-    return true;
-  // Its counters are those of PyTorch and JAX.
-  return fact == "trend.gap_grows" && !any({"framework.pytorch", "framework.jax"});
-}
-
 // Groups the missing facts by the command that provides them. The fact with the largest gain names the group.
-std::vector<OpenFact> open_questions(const std::vector<MissingFact>& doubts, const Facts& facts) {
+std::vector<OpenFact> open_questions(const RulePack& pack, const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::map<std::string_view, OpenFact> by_command;
   for (const auto& doubt : doubts) {
-    if (is_idle_question(doubt.fact, facts)) continue;
+    if (pack.is_settled(doubt.fact, facts)) continue;
     const FactSpec* spec = find_fact_spec(doubt.fact);
     const FactSpec* source = spec ? find_source(*spec) : nullptr;
     if (!source || is_available(facts, *source)) continue;
@@ -160,7 +120,7 @@ std::string subject_words(const FactSpec& spec) {
 
 std::vector<Question> make_questions(const RulePack& pack, const std::vector<MissingFact>& doubts, const Facts& facts) {
   std::vector<Question> questions;
-  for (const auto& open : open_questions(doubts, facts)) {
+  for (const auto& open : open_questions(pack, doubts, facts)) {
     if (questions.size() == max_questions || open.gain < min_gain) break;
     // Settings are printed one by one. Facts computed from a series or a traceback are missing together with it.
     const FactSpec& missing_spec = open.fact->name.starts_with("settings.") ? *open.fact : *open.source;

@@ -107,8 +107,14 @@ void fields(Archive& archive, CommandRule& command) {
 }
 
 template <typename Archive>
+void fields(Archive& archive, SettledRule& settled) {
+  archive(settled.facts, settled.except, settled.condition);
+}
+
+template <typename Archive>
 void fields(Archive& archive, RulePack& pack) {
-  archive(pack.conditions_, pack.causes_, pack.fixes_, pack.myths_, pack.places_, pack.device_nouns_, pack.commands_);
+  archive(pack.conditions_, pack.causes_, pack.fixes_, pack.myths_, pack.places_, pack.device_nouns_, pack.commands_,
+          pack.settled_);
   // Only shipped rules are archived, and a test keeps a page for each of their causes. A reader has no files of this
   // project, and the page of another version may differ.
   for (auto& [id, cause] : pack.causes_) cause.guide = cause_guide(documentation_site, id);

@@ -11,6 +11,7 @@
 #include "base/edit_distance.h"
 #include "base/error.h"
 #include "base/small_file.h"
+#include "facts/facts.h"
 #include "judge/rule_table.h"
 #include "model/program.h"
 #include "oomdoctor/version.h"
@@ -194,6 +195,7 @@ void RulePack::add(const RuleFile& file) {
   if (name == "conditions.toml") return add_conditions(table);
   if (name == "places.toml") return add_places(table);
   if (name == "platforms.toml") return add_platforms(table);
+  if (name == "questions.toml") return add_questions(table);
   const std::string id = parse_id(file.path, file.path.substr(0, file.path.size() - name.size()));
   if (folder.ends_with("causes"))
     causes_.insert_or_assign(id, read_cause(table, id));
@@ -238,15 +240,52 @@ void RulePack::add_platforms(RuleTable& table) {
     nouns.push_back({device.need_condition("if"), device.need_text("noun")});
     device.finish();
   }
+  table.finish();
+  device_nouns_.insert(device_nouns_.begin(), nouns.begin(), nouns.end());
+}
+
+namespace {
+
+bool names_fact(const std::vector<std::string>& names, std::string_view fact) {
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return name.ends_with('.') ? fact.starts_with(name) : fact == name;
+  });
+}
+
+/// The names that a rule lists. Throws Error for one that no fact has.
+std::vector<std::string> read_fact_names(RuleTable& table, std::string_view key) {
+  std::vector<std::string> names = table.texts(key);
+  for (const std::string& name : names)
+    if (const auto& specs = fact_specs();
+        std::none_of(specs.begin(), specs.end(), [&](const FactSpec& spec) { return names_fact({name}, spec.name); }))
+      table.fail(key, "there is no fact \"" + name + '"', "a group of facts ends in a dot");
+  return names;
+}
+
+}  // namespace
+
+/// The commands of a later file precede the earlier ones.
+void RulePack::add_questions(RuleTable& table) {
   std::vector<CommandRule> commands;
   for (RuleTable& command : table.tables("command")) {
     commands.push_back({command.need_text("instead_of"), command.need_condition("if"), command.need_phrase("text"),
                         command.truth("prose")});
     command.finish();
   }
+  for (RuleTable& settled : table.tables("settled")) {
+    settled_.push_back(
+        {read_fact_names(settled, "facts"), read_fact_names(settled, "except"), settled.need_condition("if")});
+    if (settled_.back().facts.empty()) settled.fail("facts", "a rule names the facts that it settles");
+    settled.finish();
+  }
   table.finish();
-  device_nouns_.insert(device_nouns_.begin(), nouns.begin(), nouns.end());
   commands_.insert(commands_.begin(), commands.begin(), commands.end());
+}
+
+bool RulePack::is_settled(std::string_view fact, const Facts& facts) const {
+  return std::any_of(settled_.begin(), settled_.end(), [&](const SettledRule& rule) {
+    return names_fact(rule.facts, fact) && !names_fact(rule.except, fact) && rule.condition.truth(facts) == Truth::yes;
+  });
 }
 
 std::string cause_guide(std::string_view site, const std::string& id) {
@@ -350,7 +389,7 @@ void RulePack::add_folder(const std::string& folder) {
       if (it->path().extension() == ".toml") paths.push_back(it->path());
     if (error) throw Error(folder + '/' + kind + ": " + error.message());
   }
-  for (const char* name : {"conditions.toml", "places.toml", "platforms.toml"})
+  for (const char* name : {"conditions.toml", "places.toml", "platforms.toml", "questions.toml"})
     if (const fs::path file = fs::path(folder) / name; fs::is_regular_file(file, error)) first.push_back(file);
   if (paths.empty() && first.empty())
     throw Error(folder + ": holds no rules", {}, "rules lie in its folders causes/, fixes/, myths/ and programs/");

@@ -156,6 +156,12 @@ struct CommandRule {
   bool prose = false;  ///< the text is not a line to copy
 };
 
+/// Facts that reports do not ask for, because no answer could change this diagnosis.
+struct SettledRule {
+  std::vector<std::string> facts, except;  ///< names, or beginnings that end in a dot
+  Expr condition;
+};
+
 /// A file in rules/myths/: advice that does not help.
 struct MythRule {
   std::string id, title, source;
@@ -182,6 +188,7 @@ class RulePack {
   const std::map<std::string, MythRule>& myths() const { return myths_; }
   const std::map<std::string, PlaceRule>& places() const { return places_; }
   const std::vector<CommandRule>& commands() const { return commands_; }
+  bool is_settled(std::string_view fact, const Facts& facts) const;
   /// "" for a GPU or an unknown device.
   std::string device_noun(const Facts& facts) const;
 
@@ -193,6 +200,7 @@ class RulePack {
   void add_conditions(RuleTable& table);
   void add_places(RuleTable& table);
   void add_platforms(RuleTable& table);
+  void add_questions(RuleTable& table);
   void add_program(const std::string& id, RuleTable& table);
   void check();
 
@@ -204,6 +212,7 @@ class RulePack {
   // The first entry whose condition is true counts.
   std::vector<DeviceNoun> device_nouns_;
   std::vector<CommandRule> commands_;
+  std::vector<SettledRule> settled_;
 };
 
 /// The rules in rules/, as the build checked them (src/cmake/rule_compiler.cc). Each call builds a new pack.

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "base/ascii.h"
+
 namespace oomdoctor {
 
 namespace {
@@ -24,6 +26,10 @@ Program::Work read_work(TomlTable& table) {
 }
 
 }  // namespace
+
+bool Program::owns(std::string_view file) const {
+  return std::any_of(files.begin(), files.end(), [&](const std::string& part) { return path_contains(file, part); });
+}
 
 Program read_program(TomlTable& table) {
   Program program;

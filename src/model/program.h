@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/toml_table.h"
@@ -35,6 +36,8 @@ struct Program {
   std::vector<std::string> parsers = {};  ///< parsers whose matches identify it
   std::vector<Word> words = {};
 
+  /// True for one of its files, wherever the program is installed.
+  bool owns(std::string_view file) const;
   /// True for a program that does not train a network.
   bool is_engine() const { return work != Work::trains && work != Work::simulates; }
 };

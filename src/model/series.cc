@@ -49,6 +49,16 @@ bool is_device_metric(Metric metric) {
          metric == Metric::max_reserved;
 }
 
+bool is_free_metric(Metric metric) {
+  return metric == Metric::free || metric == Metric::host_available || metric == Metric::host_free;
+}
+
+bool is_machine_metric(Metric metric) {
+  return metric == Metric::host_used || metric == Metric::host_available || metric == Metric::host_free;
+}
+
+bool is_host_metric(Metric metric) { return metric == Metric::host_rss || is_machine_metric(metric); }
+
 // Update the exact summary first. The value then joins the last bucket while that has less than width_ values and is
 // part of the same run; otherwise it needs a new bucket.
 void Series::add(double x, double t, double y, bool own_x) {

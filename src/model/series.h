@@ -56,6 +56,12 @@ inline constexpr auto enum_names<SeriesKind> = names_up_to<SeriesKind::reset_max
 
 /// Whether it is occupied memory of a GPU.
 bool is_device_metric(Metric);
+/// Whether it is what is left, and so falls while memory fills.
+bool is_free_metric(Metric);
+/// Whether it is the RAM of the whole machine, in bytes.
+bool is_machine_metric(Metric);
+/// Whether it is host RAM, of a process or of the machine, in bytes.
+bool is_host_metric(Metric);
 
 /// One or more consecutive values of a series.
 struct Bucket {

@@ -49,11 +49,6 @@ bool is_abbreviation(std::string_view word) {
                        "opt", "util", "total", "val"});
 }
 
-/// False for the RAM of the whole machine.
-bool may_be_of_part(Metric metric) {
-  return metric != Metric::host_used && metric != Metric::host_available && metric != Metric::host_free;
-}
-
 /// Bytes of one step of the last printed digit.
 double compute_quantum(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
@@ -527,12 +522,12 @@ void FreeformReader::add_value(const NumberPhrase& phrase, const Label& label, c
   while (begin > 0 && line_[begin - 1] == ' ' && printed_[begin - 1] != ' ') --begin;
   if (begin < phrase.end) r.label = std::string(printed_.substr(begin, std::min<std::size_t>(phrase.end - begin, 48)));
   const bool behind = of_record_ || number.at > static_cast<std::size_t>(part_.data() - line_.data());
-  if (!part_.empty() && behind && may_be_of_part(r.metric))
+  if (!part_.empty() && behind && !is_machine_metric(r.metric))
     r.label = std::string(part_) + (r.label.empty() ? "" : " ") + r.label;
   r.phase = out_.evaluation ? "evaluation" : std::string(phrase.moment);
   digits_matter_ |=
       std::any_of(r.label.begin(), r.label.end(), is_digit) || std::any_of(r.phase.begin(), r.phase.end(), is_digit);
-  const bool host = one_of(to_string(r.metric), {"host_rss", "host_used", "host_available", "host_free"});
+  const bool host = is_host_metric(r.metric);
   FreeformValue value{.reading = std::move(r), .device = {}, .number_at = number.at, .factor = unit ? unit->bytes : 1};
   if (!host) value.device = phrase.device, value.device_at = phrase.device_at;
   out_.values.push_back(std::move(value));
@@ -820,8 +815,7 @@ bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
   FreeformValue& value = out_.values.back();
   if (bare) value.bare_digit = std::pow(10.0, -number.decimals);
   if (label->metric == Metric::memory) value.reading.label = "memory, " + std::string(p.words[0]);
-  if (label->metric != Metric::host_available && label->metric != Metric::host_free && label->metric != Metric::free)
-    value.reading.capacity = heading_->total;
+  if (!is_free_metric(label->metric)) value.reading.capacity = heading_->total;
   return true;
 }
 
@@ -859,10 +853,7 @@ void FreeformReader::read_values() {
     if (read_headed(p, n)) continue;
     if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
     const auto label = find_label(p, n);
-    if (!label || counts_whole(n) || is_request(p, n) ||
-        (counts_free(n) && label->metric != Metric::free && label->metric != Metric::host_available &&
-         label->metric != Metric::host_free))
-      continue;
+    if (!label || counts_whole(n) || is_request(p, n) || (counts_free(n) && !is_free_metric(label->metric))) continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
     std::optional<Unit> unit = unit_at(n, number, of_total);
@@ -1005,7 +996,7 @@ FreeformLine read_freeform(std::string_view line) {
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
     if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
-    if (names_part(head.tag) && may_be_of_part(value.reading.metric))
+    if (names_part(head.tag) && !is_machine_metric(value.reading.metric))
       value.reading.label = std::string(head.tag) + " " + value.reading.label;
     if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }

@@ -301,9 +301,7 @@ std::string label_in(const std::string& printed) {
 void read_share_name(const ColumnName& name, const std::string& printed, TableColumn& column) {
   const bool memory = std::any_of(name.words.begin(), name.words.end(), is_memory_word);
   const auto label = memory ? label_of(name) : std::nullopt;
-  if (!label || label->metric == Metric::free || label->metric == Metric::host_available ||
-      label->metric == Metric::host_free)
-    return;
+  if (!label || is_free_metric(label->metric)) return;
   column.role = ColumnRole::amount;
   column.share = true;
   column.unit = 1;

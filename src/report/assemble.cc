@@ -6,7 +6,6 @@
 #include <set>
 #include <fmt/core.h>
 
-#include "base/ascii.h"
 #include "facts/programs.h"
 #include "growth/growth_limits.h"
 #include "growth/steady.h"
@@ -22,10 +21,7 @@ namespace {
 /// A file of a program that oomdoctor knows, also where it runs from a copy of its source: "ultralytics/nn/tasks.py".
 bool is_of_program(std::string_view file) {
   const auto& programs = all_programs();
-  return std::any_of(programs.begin(), programs.end(), [&](const Program& program) {
-    return std::any_of(program.files.begin(), program.files.end(),
-                       [&](const std::string& part) { return path_contains(file, part); });
-  });
+  return std::any_of(programs.begin(), programs.end(), [&](const Program& program) { return program.owns(file); });
 }
 
 // Points of a drawn series: four per column for as many columns as a screen shows, fewer if there are very many series.

@@ -179,6 +179,26 @@ if          = 'short and oom.kind == "device"'
                     StartsWith("conditions.toml:2: the name of a condition is letters, digits and _"));
 }
 
+TEST_CASE("a settled fact is not asked for") {
+  const auto pack = [](std::string_view settled) { return RulePack::load({{"questions.toml", settled}}); };
+  constexpr std::string_view driver = R"([[settled]]
+facts  = ["oom.", "trend.points"]
+except = ["oom.capacity"]
+if     = "oom.agent == 'driver'"
+)";
+  Facts facts;
+  CHECK_FALSE(pack(driver).is_settled("oom.request", facts));
+  facts.set("oom.agent", std::string("driver"));
+  CHECK(pack(driver).is_settled("oom.request", facts));
+  CHECK(pack(driver).is_settled("trend.points", facts));
+  CHECK_FALSE(pack(driver).is_settled("oom.capacity", facts));
+  CHECK_FALSE(pack(driver).is_settled("trend.rate", facts));
+  CHECK_THROWS_WITH(pack(replaced(driver, "trend.points", "trend.pints")),
+                    ContainsSubstring("there is no fact \"trend.pints\""));
+  CHECK_THROWS_WITH(pack(replaced(driver, "\"oom.\", \"trend.points\"", "")),
+                    ContainsSubstring("a rule names the facts that it settles"));
+}
+
 TEST_CASE("a program is a place and adds its settings to the fixes") {
   const auto load = [](std::string_view program, std::string_view fix = small_fix) {
     return RulePack::load(

@@ -6,7 +6,9 @@ namespace oomdoctor::testing {
 namespace {
 
 void run(std::string_view text) {
-  for (const std::string_view path : {"causes/fuzz.toml", "fixes/fuzz.toml", "myths/fuzz.toml", "places.toml"}) try {
+  for (const std::string_view path :
+       {"causes/fuzz.toml", "fixes/fuzz.toml", "myths/fuzz.toml", "places.toml", "questions.toml"})
+    try {
       RulePack::load({{path, text}});
     } catch (const Error& error) {
       demand(error.what()[0] != '\0');
