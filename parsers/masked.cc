@@ -66,7 +66,10 @@ std::optional<Refusal> find_refusal(const Match& m) {
 void status(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
   if (const auto share = find_free_share(m.cursor)) return sink.remark("device/room", share);
-  sink.oom(masked_failure(m[1]));
+  Oom oom = masked_failure(m[1]);
+  // PyTorch's checks print the failed call.
+  if (m.cursor.line().body().find(" when calling `") != std::string_view::npos) oom.framework = "pytorch";
+  sink.oom(std::move(oom));
 }
 
 /// JAX prints this message; the statuses may precede it.

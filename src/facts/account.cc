@@ -433,6 +433,12 @@ void stop_facts(std::vector<OtherProcess> others, const std::vector<Evidence>& h
     facts.set("account.replica_size", std::optional(others.front().used), here);
     return;
   }
+  // One script that starts several programs, or a launcher: their numbers follow each other.
+  constexpr i64 reach = 4;
+  const bool together = std::any_of(others.begin() + 1, others.end(), [&](const OtherProcess& process) {
+    return std::abs(process.pid - others.front().pid) <= reach;
+  });
+  if (together) facts.set("account.stop_adjacent", Value{true}, here);
   const double need = facts.number("account.need").value_or(0);
   std::string pids;
   Bytes freed;

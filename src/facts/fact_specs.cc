@@ -55,6 +55,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"account.replicas", count, "other processes of one size, if there are three or more: workers or replicas"},
       {"account.replica_size", bytes, "what each of these holds"},
       {"account.stop_pids", text, "the pids of the fewest other processes that hold what is needed, the largest first"},
+      {"account.stop_adjacent", truth,
+       "the largest of them and another process on the device have numbers close together: one script may have started "
+       "both"},
       {"account.stop_frees", bytes, "memory of these processes; of all others where none is named"},
       {"account.frag_ratio", ratio, "unallocated as a share of reserved"},
       {"account.shortfall", bytes, "request minus free: what had to be freed"},
@@ -112,7 +115,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"run.steep", text, "few values, each far above the one before; one more such rise fills the device"},
       {"run.scarce", truth, "no failure, but tensors came within 5% of the device"},
       {"run.caught", count, "failures that the program caught and survived"},
-      {"run.served", truth, "a server had answered a request before the failure"},
+      {"run.served", truth, "a server was up before the failure"},
       {"run.loads_weights", truth, "the log shows that the program loaded weights before the failure"},
       {"run.loses_work", truth, "the run learns less than it should: it caught many of them, or did without a result"},
       {"run.survived", truth, "the program caught the failure and continued"},

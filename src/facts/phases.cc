@@ -767,9 +767,11 @@ bool has_reduced(const ScanResult& scan, const Incident& incident, double many =
   });
 }
 
-/// True if a server had answered a request before the failure.
-bool has_served(const ScanResult& scan, const Incident& incident) {
-  return scan.find_remark("run/serving", {.before = incident.when.order}) != nullptr;
+/// What shows that a server was up before the failure: it had answered a request, or lost the engine that it had
+/// started.
+const Event* find_server(const ScanResult& scan, const Incident& incident) {
+  const Event* answer = scan.find_remark("run/serving", {.before = incident.when.order});
+  return answer ? answer : scan.find_remark("run/was_up", {.after = incident.when.order});
 }
 
 /// True if the model was ready: a step or its progress is in the log, the traceback or XLA's plan is of a step, the
@@ -777,7 +779,7 @@ bool has_served(const ScanResult& scan, const Incident& incident) {
 bool is_past_load(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
   return incident.when.step || count_progress(scan, incident) > 0 || works_without_model(incident.oom.framework) ||
          has_loaded_weights(scan, incident) || is_load_over(scan, incident) || asks_for_images(scan, incident) ||
-         has_reduced(scan, incident) || has_served(scan, incident) ||
+         has_reduced(scan, incident) || find_server(scan, incident) != nullptr ||
          (!frames.empty() && !compiled_buffer(frames.back()).empty()) ||
          std::any_of(frames.begin(), frames.end(), in_step) || plans_gradients(scan) || skipped_batch(scan, incident) ||
          find_purpose(scan, incident, "for/step") != nullptr;
@@ -1150,7 +1152,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   if (incident.when.step)
     facts.set("run.step", Value{Number{static_cast<double>(*incident.when.step - incident.when.before), 0}}, progress);
   facts.set("run.resumed", Value{was_resumed(scan)}, here);
-  facts.set("run.served", Value{has_served(scan, incident)}, here);
+  const Event* server = find_server(scan, incident);
+  facts.set("run.served", Value{server != nullptr}, {server ? server->evidence : incident.evidence});
   const bool loads = scan.find_remark("phase/load", {.before = incident.when.order}) != nullptr;
   facts.set("run.loads_weights", Value{loads}, here);
   facts.set("run.survived", Value{incident.handled}, here);

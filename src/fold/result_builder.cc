@@ -395,6 +395,7 @@ void ResultBuilder::add_incident(Oom oom) {
   incident.origin = here_.origin();
   if (incident.oom.kind == OomKind::device && incident.origin.pid && !incident.oom.frames.empty())
     if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;
+  if (quotes_worker(here_.ref().line.body())) incident.origin.pid.reset();
   incident.when = here.when;
   if (!incident.when.time) incident.when.time = find_date(here_.cursor());
   incident.run = runs_.place();

@@ -52,6 +52,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/ended_with_status", "the recorded command ended with an exit status other than 0"},
     {"run/went_on", "a later part of the work was finished: the next trial of a search"},
     {"run/serving", "a server answers a request"},
+    {"run/was_up", "a server lost the engine that it had started"},
     {"run/phase_over", "a load, a save or an evaluation is over, or work was done that needs a loaded model"},
     {"run/resumed", "the run continues from a checkpoint"},
     {"run/calls", "a bar of other work than steps: how far it came, 0 if it is complete"},

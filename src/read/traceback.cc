@@ -371,15 +371,13 @@ bool is_of_launcher(const std::vector<Frame>& frames) {
   });
 }
 
-/// "Worker failed with error 'CUDA out of memory…'": the process that waits for a worker quotes the worker's error
-/// below its own traceback, which says nothing of the failure.
+}  // namespace
+
 bool quotes_worker(std::string_view message) {
   static constexpr std::string_view words = "failed with error ";
   const std::size_t quote = message.find(words);
   return quote != message.npos && message.substr(quote + words.size()).find_first_of("'\"") == 0;
 }
-
-}  // namespace
 
 std::optional<Line> find_work_before_traceback(const Cursor& cursor, i64 from) {
   std::optional<Line> work;

@@ -15,6 +15,10 @@ namespace oomdoctor {
 /// lines.
 std::vector<Frame> read_traceback(const Cursor& cursor);
 
+/// "Worker failed with error 'CUDA out of memory…'": the process that waits for a worker quotes the worker's error
+/// below its own traceback, which says nothing of the failure.
+bool quotes_worker(std::string_view message);
+
 /// The line that a program printed between a message of failure, on line `from`, and the traceback that ends on the
 /// current line, if it does not speak of a failure: the program continued, and failed again. nullopt if there is none,
 /// or if the traceback begins before the message.

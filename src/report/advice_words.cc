@@ -89,7 +89,7 @@ std::vector<const HeldBack*> shown_advice(const Report& report) {
 }
 
 std::string_view cost_text(int cost) {
-  return clamped<5>({"no slowdown", "up to 5% slower", "5 to 25% slower", "25 to 50% slower", "more than 50% slower"},
+  return clamped<5>({"no slowdown", "slightly slower", "5 to 25% slower", "25 to 50% slower", "more than 50% slower"},
                     cost);
 }
 

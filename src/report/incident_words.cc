@@ -34,7 +34,7 @@ constexpr std::array<Words, 69> titles_by_format = {{
     {"oomkilled-inside",
      "The container killed a process at its memory limit; the main process exited without an error"},
     {"earlyoom", "earlyoom killed a process because the host was short of memory"},
-    {"systemd-oomd", "systemd-oomd killed a unit: memory pressure or memory use was too high"},
+    {"systemd-oomd", "systemd-oomd killed a unit because the host was short of memory"},
     {"docker-inspect", "Docker reports that the container was OOM-killed"},
     {"ray-object-store", "Ray's object store is full"},
     {"ray", "Ray killed a task because its node was short of memory"},
@@ -95,7 +95,7 @@ constexpr std::array<Words, 69> titles_by_format = {{
 
 constexpr std::array<Words, 9> titles_by_agent = {{
     {"kernel", "The Linux OOM killer killed a process: the host was out of RAM"},
-    {"cgroup", "The kernel killed a process at the memory limit of its container or job"},
+    {"cgroup", "The kernel killed a process at the memory limit of its container, job or user"},
     {"slurm", "The Slurm job reached its memory limit"},
     {"kubernetes", "Kubernetes ended the container at its memory limit"},
     {"scheduler", "The scheduler ended the job at its memory limit"},
