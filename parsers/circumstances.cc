@@ -4,9 +4,12 @@
 //
 // One row is one statement: the words, the position of its value, and the name of its setting (the fact settings.NAME,
 // src/facts/fact_specs.cc). The last printed value wins.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/ascii.h"
+#include "base/bytes.h"
 #include "read/context.h"
 #include "read/parser.h"
 
@@ -23,6 +26,25 @@ void group(const Match& m, EventSink& sink) {
 void group_under_pressure(const Match& m, EventSink& sink) {
   group(m, sink);
   if (m.has(3)) sink.setting("memory_pressure", std::string(m[3]) + " in " + std::string(m[2]));
+  if (!m.has(4)) return;
+  const auto size = [&](std::size_t group) { return bytes_text(leading_integer(m[group])); };
+  sink.setting("use_at_kill", fmt::format("{} of {} of RAM and {} of {} of swap were in use, each more than {}",
+                                          size(4), size(5), size(6), size(7), m[8]));
+}
+
+/// The highest of the pauses nearby counts: a worker is paused again and again.
+void paused(const Match& m, EventSink& sink) {
+  constexpr int max_lines = 400;
+  static constexpr std::string_view label = "Worker is at ";
+  const i64 share = leading_integer(m[1]);
+  bool higher = false;
+  m.cursor.backward(max_lines, [&](const Line& line) {
+    const std::size_t at = line.text.find(label);
+    higher = at != line.text.npos && line.text.find("Pausing worker") != line.text.npos &&
+             leading_integer(line.text.substr(at + label.size())) > share;
+    return !higher;
+  });
+  if (!higher) sink.setting("worker_paused", m[1]);
 }
 
 /// "MEMORY LEAK PRESENT!", and below it what the program keeps: "Stored 812 loss tensors in memory!".

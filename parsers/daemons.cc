@@ -88,6 +88,8 @@ void systemd_oomd(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+void candidate(const Match&, EventSink&) {}
+
 /// The first program is the largest.
 void windows(const Match& m, EventSink& sink) {
   sink.setting("system", "Windows");

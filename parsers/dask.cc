@@ -2,6 +2,9 @@
 //
 // Other workers repeat the tasks of the restarted worker. The work is lost only if a task killed too many workers: Dask
 // then raises "KilledWorker".
+#include <fmt/format.h>
+
+#include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
 
@@ -19,6 +22,14 @@ std::optional<i64> process_below(const Cursor& cursor) {
   return leading_integer(line->text.substr(line->text.find(label) + label.size()));
 }
 
+/// The limit of a worker, "7.45 GiB". The worker prints it when it pauses: "Worker memory limit: 7.45 GiB".
+std::string limit_above(const Cursor& cursor) {
+  static constexpr std::string_view label = "Worker memory limit: ";
+  constexpr int max_lines = 200;
+  const auto line = find_before(cursor, max_lines, label);
+  return std::string(line ? trimmed(line->text.substr(line->text.find(label) + label.size())) : "");
+}
+
 }  // namespace
 
 void nanny(const Match& m, EventSink& sink) {
@@ -29,6 +40,8 @@ void nanny(const Match& m, EventSink& sink) {
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);
   Oom oom = host_oom(Agent::scheduler, "dask");
+  const std::string limit = limit_above(m.cursor);
+  sink.setting("nanny_share", fmt::format("{} of its memory limit{}{}", m[2], limit.empty() ? "" : ", ", limit));
   // The nanny restarted the worker, and neither did Dask give up on its tasks nor did the program's wait for them fail:
   // the run continued.
   oom.caught = m.after().find("Restarting") != std::string_view::npos &&

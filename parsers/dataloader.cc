@@ -36,6 +36,7 @@ void background(const Match& m, EventSink& sink) {
     return !explained;
   });
   if (explained) return;
+  sink.setting("batchgenerators", "true");
   Oom oom = host_oom(Agent::signal, "workers-gone");
   oom.framework = "pytorch";
   oom.traits = {OomTrait::vanished};

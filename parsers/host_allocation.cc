@@ -106,6 +106,7 @@ void go(const Match& m, EventSink& sink) {
   if (!m.has(1) && find_before(m.cursor, 2, "-byte block")) return;
   Oom oom = allocation_failure("go");
   if (m.has(1)) oom.request = Bytes{leading_integer(m[1]), 0};
+  if (m.has(2)) oom.process = Bytes{leading_integer(m[2]), 0};
   if (!m.has(1)) oom.request = find_large_allocation(m.cursor);
   oom.frames = read_go_stack(m.cursor);
   // The tag of syslog, "dockerd[412]: ", names the program.

@@ -4,6 +4,7 @@
 // this process. The allocator below the pool may have a cap. After a refusal CUDA.jl collects garbage and retries. Only
 // the message with the size of the request is the final failure.
 #include <algorithm>
+#include <array>
 
 #include "base/ascii.h"
 #include "read/context.h"
@@ -51,8 +52,12 @@ void read_status(const Cursor& cursor, Oom& oom) {
       oom.limit = size_after(text, "(cappedat");
       return true;
     }
+    if (const auto limit = size_after(text, "hard="); limit && text.find("Memorylimit:") != text.npos)
+      oom.limit = limit;
     if (text.starts_with("Memorypoolusage:")) parse_pool(text, oom);
-    return text.starts_with("...");
+    static constexpr std::array<std::string_view, 5> parts{"...", "Memorypoolusage:", "Nomemorypool",
+                                                           "Libraryhandles:", "Memorylimit:"};
+    return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return text.starts_with(part); });
   });
   if (used && oom.capacity) oom.free = *oom.capacity - *used;
   if (!pool_size) pool_size = oom.reserved;

@@ -278,8 +278,10 @@ void summary(const Match& m, EventSink& sink) {
     emit_manager(path.substr(0, path.find(',')), sink);
   }
   // Next to the victim's own line, this one adds nothing.
-  if (!is_near(m.cursor, 0, max_lines_to_victim, {"illed process", "Kill process"}))
+  if (!is_near(m.cursor, 0, max_lines_to_victim, {"illed process", "Kill process"})) {
     oom.process = victim_in_table(m.cursor, leading_integer(m[3]));
+    if (m[1] == "MEMCG") oom.limit = find_group_limit(m.cursor);
+  }
   emit_victim(sink, m[1] == "MEMCG" ? Agent::cgroup : Agent::kernel, m[3], m[2], std::move(oom));
 }
 

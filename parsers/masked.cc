@@ -30,17 +30,19 @@ Oom masked_failure(std::string_view status) {
   return oom;
 }
 
-/// The free share of the GPU if it was clearly not full. TensorFlow and XLA print it: "Memory usage: 15364980736 bytes
-/// free, 15655829504 bytes total."
-std::optional<double> find_free_share(const Cursor& cursor) {
+/// The memory of the GPU when a library failed.
+struct GpuRoom {
+  i64 free = 0, total = 0;
+};
+
+/// TensorFlow and XLA print it below the status: "Memory usage: 15364980736 bytes free, 15655829504 bytes total."
+std::optional<GpuRoom> find_room(const Cursor& cursor) {
   static constexpr std::string_view words = "Memory usage: ";
-  constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
   const auto line = find_after(cursor, 3, words);
   if (!line) return std::nullopt;
   const std::string_view sizes = line->text.substr(line->text.find(words) + words.size());
-  const i64 free = leading_integer(sizes), total = leading_integer(between(sizes, "free, ", " bytes"));
-  if (total <= 0 || free <= total / min_free_divisor || free > total) return std::nullopt;
-  return static_cast<double>(free) / static_cast<double>(total);
+  const GpuRoom room{leading_integer(sizes), leading_integer(between(sizes, "free, ", " bytes"))};
+  return room.total > 0 && room.free <= room.total ? std::optional(room) : std::nullopt;
 }
 
 /// A refused allocation and the line that prints it.
@@ -65,8 +67,12 @@ std::optional<Refusal> find_refusal(const Match& m) {
 
 void status(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
-  if (const auto share = find_free_share(m.cursor)) return sink.remark("device/room", share);
+  constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
+  const auto room = find_room(m.cursor);
+  if (room && room->free > room->total / min_free_divisor)
+    return sink.remark("device/room", static_cast<double>(room->free) / static_cast<double>(room->total));
   Oom oom = masked_failure(m[1]);
+  if (room) oom.free = Bytes{room->free, 0}, oom.capacity = Bytes{room->total, 0};
   // PyTorch's checks print the failed call.
   if (m.cursor.line().body().find(" when calling `") != std::string_view::npos) oom.framework = "pytorch";
   sink.oom(std::move(oom));

@@ -10,7 +10,10 @@
 //
 // In the worker table the unit is a letter, a power of 2^10. rss counts shared pages in every process; pss divides them
 // among the processes.
+#include <fmt/format.h>
+
 #include "base/ascii.h"
+#include "base/bytes.h"
 #include "read/context.h"
 #include "read/freeform.h"
 #include "read/line_format.h"
@@ -100,8 +103,8 @@ void profiled_lines(const Match& m, EventSink& sink) {
     peak = std::max(peak, row->used);
     if (last > 0 && row->added > most) {
       most = row->added;
-      place = (file.empty() ? "line " : file + ":") + std::to_string(row->line) + ' ' +
-              std::string(trimmed(row->code.substr(0, most_code)));
+      place = fmt::format("{}{} (+{}) {}", file.empty() ? "line " : file + ":", row->line,
+                          bytes_text(most * mib, mib / 10), trimmed(row->code.substr(0, most_code)));
     }
     last = line.number;
     return true;

@@ -83,7 +83,9 @@ void profile(const Match& m, EventSink& sink) {
 }
 
 void negative_cache(const Match& m, EventSink& sink) {
-  if (!is_program_text(m.cursor.line().body())) sink.remark("pool/no_memory");
+  if (is_program_text(m.cursor.line().body())) return;
+  sink.remark("pool/no_memory");
+  sink.setting("cache_shortage", m[1]);
 }
 
 /// The same numbers in the other order.

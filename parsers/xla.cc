@@ -188,8 +188,11 @@ void hbm(const Match& m, EventSink& sink) {
 void tpu_runtime(const Match& m, EventSink& sink) {
   Oom oom = tpu_failure(m);
   oom.free = read_size(m[2]);
-  if (m.has(3)) oom.capacity = read_size(m[3]);
-  if (m.has(4)) oom.allocated = read_size(m[4]);
+  // What can be reserved is one piece at the end of the memory.
+  const auto piece = m.has(3) ? read_size(m[3]) : std::nullopt;
+  if (piece && oom.free && piece->count < oom.free->count) sink.setting("largest_free", std::to_string(piece->count));
+  if (m.has(4)) oom.capacity = read_size(m[4]);
+  if (m.has(5)) oom.allocated = read_size(m[5]);
   note_caller(m.cursor, sink);
   sink.oom(std::move(oom));
 }

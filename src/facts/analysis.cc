@@ -334,16 +334,22 @@ void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
   }
 }
 
-/// Sets the batch of an earlier run that fitted, if the failed run has another one.
-void earlier_batch_fact(const ScanResult& scan, const Runs& runs, Facts& facts) {
-  const auto batch = scan.settings.find("batch_size");
-  if (batch == scan.settings.end() || batch->second.before.empty() || runs.all.size() < 2) return;
+/// Sets the sizes of an earlier run that fitted, if the failed run has others.
+void earlier_size_facts(const ScanResult& scan, const Runs& runs, Facts& facts) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> sizes{
+      {{"batch_size", "settings.batch_before"},
+       {"image_size", "settings.image_before"},
+       {"sequence_length", "settings.sequence_before"}}};
+  if (runs.all.size() < 2) return;
   const RunSummary& failed = runs.all[runs.judged];
-  for (const RunSummary& run : runs.all)
-    if (&run != &failed && !run.failure && batch->second.before_line >= run.first_line &&
-        batch->second.before_line <= run.last_line && batch->second.evidence.span.first_line >= failed.first_line)
-      facts.set("settings.batch_before", Value{Number{std::strtod(batch->second.before.c_str(), nullptr), 0}},
-                {batch->second.evidence});
+  for (const auto& [name, fact] : sizes) {
+    const auto size = scan.settings.find(std::string(name));
+    if (size == scan.settings.end() || size->second.before.empty()) continue;
+    for (const RunSummary& run : runs.all)
+      if (&run != &failed && !run.failure && size->second.before_line >= run.first_line &&
+          size->second.before_line <= run.last_line && size->second.evidence.span.first_line >= failed.first_line)
+        facts.set(fact, Value{Number{std::strtod(size->second.before.c_str(), nullptr), 0}}, {size->second.evidence});
+  }
 }
 
 }  // namespace
@@ -402,7 +408,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   emit_profiled(scan, out.notes);
   emit_damaged_state(scan, out.notes);
   setting_facts(scan, primary, out.facts);
-  earlier_batch_fact(scan, out.runs, out.facts);
+  earlier_size_facts(scan, out.runs, out.facts);
   model_facts(out.facts);
   logits_facts(out.facts);
   emit_states(out);

@@ -81,7 +81,7 @@ bool uses_loader(const ScanResult& scan, const Incident& incident) {
            f.code.find("loader") != std::string::npos;
   };
   return std::any_of(incident.oom.frames.begin(), incident.oom.frames.end(), loads) ||
-         incident.oom.process_name.starts_with("pt_data") || incident.oom.process_name.starts_with("pt_main");
+         incident.oom.process_name.starts_with("pt_data");
 }
 
 /// True if the job's own data set was creating an item.
@@ -185,6 +185,11 @@ const Series* find_last_reading(const ScanResult& scan, const Incident& incident
   return last;
 }
 
+/// True for a call that copies the process: os.fork(), and subprocess's fork_exec().
+bool calls_fork(std::string_view code) {
+  return code.find("fork(") != code.npos || code.find("fork_exec(") != code.npos;
+}
+
 }  // namespace
 
 void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
@@ -238,8 +243,7 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   // Of several victims, the first one in the log says nothing about the others, unless it used most of the memory.
   const bool one_of_many = victims > 1 && !is_majority(oom.process, oom.limit ? oom.limit : oom.capacity);
   const auto& frames = oom.frames;
-  set_true("host.fork",
-           by({Agent::cpu_allocator}) && !frames.empty() && frames.back().code.find("fork(") != std::string::npos);
+  set_true("host.fork", by({Agent::cpu_allocator}) && !frames.empty() && calls_fork(frames.back().code));
   constexpr std::array<std::string_view, 4> native{"ollama", "llama.cpp", "ggml", "metal"};
   if (host && std::find(native.begin(), native.end(), oom.framework) != native.end()) set_true("host.python", false);
   if (oom.has(OomTrait::windows)) set_true("host.python", true);  // Python's words for the error
@@ -279,6 +283,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
     }
   }
   if (oom.kind == OomKind::masked) facts.set("masked.status", Value{oom.message_format}, here);
+  // A parser reports no masked failure if the amounts next to the status show a GPU with room.
+  if (oom.kind == OomKind::masked && oom.free && oom.capacity) set_true("masked.near_full", true);
   const bool pool = oom.kind == OomKind::pool;
   const bool below_target = oom.has(OomTrait::free_target), other = oom.has(OomTrait::fixed_pool),
              uneven = oom.has(OomTrait::uneven_gpus);

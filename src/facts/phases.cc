@@ -881,7 +881,9 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
     if (std::any_of(frames.begin(), frames.end(), [&](const Frame& f) { return f.function == w.word; }))
       return std::string(w.phase);
   const bool captures = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
-    return contains(f.file, "graph_runner") && contains(f.function, "capture");
+    const bool by_engine = path_contains(f.file, "vllm/") || path_contains(f.file, "sglang/");
+    return (contains(f.file, "graph_runner") && contains(f.function, "capture")) ||
+           (by_engine && contains(f.code, "with torch.cuda.graph("));
   });
   if (captures || incident.oom.has(OomTrait::captures_graph)) return "graph_capture";
   if (incident.oom.has(OomTrait::warms_up) || incident.oom.has(OomTrait::sizes_cache)) return "profile_run";

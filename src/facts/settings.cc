@@ -280,8 +280,10 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     } else if (spec->unit == FactUnit::truth) {
       if (const auto yes = truth_in(printed)) facts.set(spec->name, Value{*yes}, here);
     } else if (spec->unit == FactUnit::bytes) {
-      if (const auto size = read_capacity(printed))
-        facts.set(spec->name, Value{Number{static_cast<double>(*size), 0}}, here);
+      // No free swap is a finding. No other size is zero.
+      const auto size =
+          name == "free_swap" && printed.starts_with("0 ") ? std::optional<i64>(0) : read_capacity(printed);
+      if (size) facts.set(spec->name, Value{Number{static_cast<double>(*size), 0}}, here);
     } else if (const auto value = number_in(printed)) {
       facts.set(spec->name, Value{Number{*value, 0}}, here);
     }

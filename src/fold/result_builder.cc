@@ -35,6 +35,12 @@ std::optional<double> kernel_seconds(std::string_view text) {
   return std::nullopt;
 }
 
+/// "Mar 12 04:10:01", in front of a line of syslog; empty if there is none. It prints whole seconds.
+std::string_view syslog_second(std::string_view text) {
+  constexpr std::size_t date = 7, stamp = 15;
+  return text.size() > stamp && looks_like_clock(text.substr(date)) ? text.substr(0, stamp) : std::string_view{};
+}
+
 bool agrees(const std::optional<int>& a, const std::optional<int>& b) { return !a || !b || *a == *b; }
 
 bool equal_numbers(const Oom& a, const Oom& b) {
@@ -162,6 +168,8 @@ Event ResultBuilder::event_here() {
   const RunTracker::StreamState* own = runs_.find_stream(here_.stream());
   if (own == nullptr) own = runs_.find_stream(here_.printer());
   const RunTracker::StreamState* stream = own != nullptr ? own : runs_.find_stream({});
+  // Ray's daemon reports the end of a worker, and only the job's driver prints steps.
+  if (stream == nullptr && !here_.origin().rank) stream = runs_.find_only_stream();
   if (stream != nullptr) {
     e.when.step = stream->step;
     e.when.before = stream->before;
@@ -249,7 +257,9 @@ bool ResultBuilder::is_one_sweep(const Incident& old, const IncidentContext& con
     return false;
   const auto then = kernel_seconds(old.occurrences.empty() ? old.evidence.excerpt : old.occurrences.back().excerpt);
   const auto here = kernel_seconds(here_.ref().line.text);
-  return then && here && *here - *then >= 0 && *here - *then <= max_seconds;
+  if (then && here) return *here - *then >= 0 && *here - *then <= max_seconds;
+  const std::string_view second = syslog_second(old.evidence.excerpt);
+  return now.agent == Agent::cgroup && !second.empty() && second == syslog_second(here_.ref().line.text);
 }
 
 std::vector<Evidence> ResultBuilder::context_here() const {
@@ -339,10 +349,12 @@ void ResultBuilder::merge_report(std::size_t index, const Oom& now) {
 
 void ResultBuilder::oom(Oom oom) {
   const Cursor& cursor = here_.cursor();
-  if (is_raised_in_code(cursor.line().body()) || is_manual_example(cursor)) return remark("text/quoted", {});
+  if (is_raised_in_code(cursor.line().body()) || is_in_patch(cursor) || is_manual_example(cursor))
+    return remark("text/quoted", {});
   // Nobody writes the sizes of an allocator or a scheduler by hand: a full report is hardly ever a quotation.
   const bool full_report = (oom.request && (oom.capacity || oom.free || oom.allocated)) || (oom.process && oom.limit);
-  if (!full_report && (is_catalogue_entry(cursor) || is_quoted_in_text(cursor, !is_general_form(oom))))
+  const bool may_be_quoted = !full_report || is_program_text(cursor.line().body());
+  if (may_be_quoted && (is_catalogue_entry(cursor) || is_quoted_in_text(cursor, !is_general_form(oom))))
     return remark("text/quoted", {});
   oom.caught |= is_python_warning(here_.cursor().line().body());
   if (merge_kill_report(oom)) return;

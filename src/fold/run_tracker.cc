@@ -64,6 +64,16 @@ RunPlace RunTracker::place() const {
   return place;
 }
 
+const RunTracker::StreamState* RunTracker::find_only_stream() const {
+  const StreamState* only = nullptr;
+  for (const auto& [id, stream] : streams_) {
+    if (!stream.step) continue;
+    if (only != nullptr) return nullptr;
+    only = &stream;
+  }
+  return only;
+}
+
 std::optional<double> RunTracker::epoch_of(const CurrentLine& here) const {
   const StreamState* stream = find_stream(here.stream());
   const bool printed = stream != nullptr && stream->epoch && stream->epoch_line == here.number() && !stream->step;
@@ -95,8 +105,10 @@ bool RunTracker::advances_ranks(const StreamState& stream, const CurrentLine& he
   return true;
 }
 
-/// True if the settings were printed again after many steps. An evaluation may repeat a single setting.
+/// True if the settings were printed again after many steps, or after the work was finished. An evaluation may repeat a
+/// single setting.
 bool RunTracker::starts_anew() const {
+  if (completed_ && restated_.changed) return true;
   return restated_.count >= 2 && result_.progress_lines - progress_before_ >= min_lines_of_run;
 }
 
@@ -253,6 +265,7 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
   if (id == "run/time_limit" || id == "run/cancelled") end_at(here, true, true);
   if (id == "end/exception" && !(end_ && end_->exited)) end_at(here, false, false);
   if (id == "run/survives" && end_ && !end_->exited) end_.reset();
+  if (id == "run/completed") completed_ = true;
   if (id == "phase/checkpoint_save") place_.saving = time_;
   if (id == "run/items") forget_items(here, number.value_or(0));
   if (id == "run/attempt") {
@@ -296,6 +309,7 @@ void RunTracker::begin_run(const CurrentLine& here) {
   const Evidence first = restated_.first ? *restated_.first : here.evidence();
   restated_ = {};
   anew_.reset();
+  completed_ = false;
   if (place_.number > 0 && place_.first_line == first.span.first_line) return;  // another sign of the same start
   end_.reset();
   end_run();

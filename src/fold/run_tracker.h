@@ -78,6 +78,8 @@ class RunTracker {
   StreamState& stream(const CurrentLine& here);
   /// Null for a stream without a line that counts.
   const StreamState* find_stream(const StreamId& id) const;
+  /// The stream that made steps, if it is the only one; else null.
+  const StreamState* find_only_stream() const;
   /// Of a stream in the current run; null if it made no step in it.
   const StreamProgress* find_progress(const StreamId& id) const;
   /// How often the job ended or resumed. Progress after that belongs to another process.
@@ -141,6 +143,7 @@ class RunTracker {
   RunPlace place_;               ///< the current run
   std::optional<double> time_;   ///< the latest date
   i64 progress_before_ = 0;      ///< progress lines of earlier runs
+  bool completed_ = false;       ///< the current run reported that its work is finished
   int uncompiled_ = -1;          ///< the latest run whose program could not be compiled; -1: none
   double last_attempt_ = 0;      ///< highest number of an attempt so far
 };

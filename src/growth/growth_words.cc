@@ -426,8 +426,9 @@ std::string describe_short_series(const FittedSeries& fitted) {
     return fmt::format("the last rises are all {}, to the last digit, as if each step kept the same once more",
                        amount_text(fitted, *rise));
   if (rises_to_mention(fitted))
-    return fmt::format("{} by {:.0f}% over {} values: too few to distinguish a leak from a warm-up",
-                       fitted.samples.counts_down ? "falls" : "rises", 100 * std::abs(last / first - 1), points.size());
+    return fmt::format("{} by {:.0f}% over {} values: too few to distinguish {}",
+                       fitted.samples.counts_down ? "falls" : "rises", 100 * std::abs(last / first - 1), points.size(),
+                       fitted.series.has_steps ? "a leak from a warm-up" : "growth from loading");
   return fmt::format("{} values: too few for a trend", points.size());
 }
 

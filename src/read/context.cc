@@ -50,6 +50,7 @@ bool is_program_text(std::string_view body) {
       text = trimmed(text.substr(after + 1));
   }
   if (text.starts_with("+ ") || text.starts_with("- ") || text.starts_with("> ")) text = trimmed(text.substr(2));
+  if (text.starts_with("/*") || text.starts_with("// ")) return true;
   // An expression of Prometheus, and a template.
   if (text.starts_with("expr: ") || text.find("{{ $") != text.npos || text.find("{{$") != text.npos) return true;
   if (text.starts_with("# ") || text.starts_with("#!") || text.starts_with("$ ")) return true;

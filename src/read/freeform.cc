@@ -79,6 +79,7 @@ class FreeformReader {
     tokens_.reserve(typical_tokens);
     TokenReader tokens(line_, lowered_);
     while (const auto token = tokens.next()) tokens_.push_back(*token);
+    join_sizes();
   }
 
   FreeformLine read() {
@@ -129,6 +130,18 @@ class FreeformReader {
       return w.find("loss") != w.npos || one_of(w, {"lr", "acc", "accuracy", "eta", "time", "grad_norm", "mem",
                                                     "memory", "reward", "tokens", "step", "iter", "epoch", "batch"});
     });
+  }
+
+  /// Reads "mem: 9.1 of 23.9 GiB" and "ram 3.1 GB of 16.0 GB" as if a slash were between the sizes.
+  void join_sizes() {
+    for (std::size_t i = 1; i + 2 < tokens_.size(); ++i) {
+      if (!is_word(i) || tokens_[i].name != "of" || !is_number(i + 1) || !unit_after(i + 1)) continue;
+      const std::size_t first = is_number(i - 1) ? i - 1 : i - std::min<std::size_t>(i, 2);
+      if (!is_number(first) || (first + 2 == i && !unit_after(first))) continue;
+      digits_matter_ = true;
+      if (first + 2 == i || tokens_[first].number.value <= tokens_[i + 1].number.value)
+        tokens_[i].kind = Kind::mark, tokens_[i].text = "/";
+    }
   }
 
   std::optional<Unit> unit_after(std::size_t n) const {

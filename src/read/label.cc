@@ -49,7 +49,7 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
      "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd",
-     "value",    "py"}));
+     "value",    "py",     "hwm",      "vm",       "working",   "set"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -309,6 +309,7 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   const SeriesKind sampled = peak ? SeriesKind::running_maximum : SeriesKind::sampled_gauge;
   const bool usage = peak || has({"used", "usage", "use", "current", "currently", "now", "consumption", "consumed",
                                   "footprint", "utilized", "occupied", "after", "before"});
+  if (has({"hwm"})) return Label{Metric::host_rss, SeriesKind::running_maximum, true};  // Linux: VmHWM
   if (has({"rss", "uss", "pss"})) return Label{Metric::host_rss, sampled, true};
   if (has({"free"})) return Label{host || process ? Metric::host_free : Metric::free, SeriesKind::sampled_gauge, true};
   if (has({"available"}))
@@ -322,7 +323,9 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   if (has({"reserved", "cached", "rsvd"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
   if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
   if (has({"cache"})) return std::nullopt;
-  if (memory && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole GPU, used by any process
+  if ((memory || usage) && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole GPU, by any process
+  if (memory && !device && has({"working"}))
+    return Label{Metric::host_used, sampled, true};  // a container's working set
   if (memory)
     return Label{host ? Metric::host_used : Metric::memory, host ? sampled : kind,
                  usage || has({"vram", "mem", "gmem"})};

@@ -573,6 +573,19 @@ bool is_catalogue_entry(const Cursor& cursor) {
   return beside;
 }
 
+bool is_in_patch(const Cursor& cursor) {
+  constexpr int longest_hunk = 120;
+  static constexpr std::string_view header = "@@ -", marks = " +-\\";
+  bool found = false;
+  const auto is_part = [&](std::string_view text) { return text.empty() || marks.find(text.front()) != marks.npos; };
+  if (!is_part(cursor.line().text)) return false;
+  cursor.backward(longest_hunk, [&](const Line& line) {
+    found = line.text.starts_with(header) && line.text.find(" @@", header.size()) != line.text.npos;
+    return !found && is_part(line.text);
+  });
+  return found;
+}
+
 namespace {
 
 /// The bytes of a line in lower case, between blanks, without marks of HTML in front.
@@ -618,13 +631,13 @@ bool is_heading(const Cursor& cursor) {
 bool is_manual_example(const Cursor& cursor) {
   if (is_heading(cursor)) return true;
   constexpr int reach = 10, near = 3;  // lines with text
-  static constexpr std::array<std::string_view, 14> introductions{
-      " if you see ",  " you may see ", " you might see ", " you will see ", " if your ",
-      " you may get ", " if you get ",  "fails with",      " error like ",   " errors like ",
-      " line like ",   " looks like ",  " shows: ",        " what does "};
-  static constexpr std::array<std::string_view, 14> instructions{
-      "reduce ",    "lower ", "raise ",    "try ",    "decrease ", "increase ", "solutions include",
-      "then your ", "your ",  "you need ", "you can", "you may ",  "request ",  "then reduce "};
+  static constexpr std::array<std::string_view, 15> introductions{
+      " if you see",  " you may see", " you might see", " you will see", " if your ",
+      " you may get", " if you get",  "fails with",     " error like ",  " errors like ",
+      " line like ",  " looks like ", " shows: ",       " what does ",   " prints "};
+  static constexpr std::array<std::string_view, 15> instructions{
+      "use ",       "reduce ", "lower ",    "raise ",  "try ",     "decrease ", "increase ",   "solutions include",
+      "then your ", "your ",   "you need ", "you can", "you may ", "request ",  "then reduce "};
   static constexpr std::array<std::string_view, 15> writers{
       " i ",        " my ", " we ",   " our ",   " i'm ",     " i've ",           " me ",
       " us ",       " hi ", " hello", " thanks", "reproduce", "expected behavio", "describe the bug",
@@ -658,9 +671,11 @@ bool is_manual_example(const Cursor& cursor) {
   return marked && instructed && !told;
 }
 
-// Counts code, prose and log lines around the current one. One log line or a tag decides against text.
+// Counts code, prose and log lines around the current one. One log line or a tag decides against text. A line that is
+// code itself needs fewer of them.
 bool is_quoted_in_text(const Cursor& cursor, bool exact) {
-  constexpr int radius = 8, min_lines = 4;
+  constexpr int radius = 8;
+  const int min_lines = is_program_text(cursor.line().body()) ? 3 : 4;
   std::array<int, 4> lines{};
   const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
   const auto count = [&](const Line& line) {

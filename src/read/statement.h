@@ -46,6 +46,9 @@ bool is_raised_in_code(std::string_view body);
 /// True if the line is an entry of a catalogue of messages, in JSON: the line above or below has the same form.
 bool is_catalogue_entry(const Cursor& cursor);
 
+/// True if the line is part of a patch: the header of a hunk is above, and each line since then begins as in one.
+bool is_in_patch(const Cursor& cursor);
+
 /// True if the line is an example in a manual: a sentence about the reader introduces it, and one gives advice.
 /// Reports of a failure speak of their writer.
 bool is_manual_example(const Cursor& cursor);

@@ -37,10 +37,12 @@ bool is_dated(std::string_view cell) {
   return time && time->has_date;
 }
 
-/// True if the column goes on like seconds since 1970. Nothing else of this size moves so little, and never back.
+/// True if the column goes on like seconds or milliseconds since 1970. Nothing else of this size moves so little, and
+/// never back.
 bool goes_on(double value, std::optional<double> before) {
-  constexpr double day = 86400;
-  return value > 1e9 && value < 4e9 && (!before || (value >= *before && value - *before < day));
+  constexpr double day = 86400, thousand = 1000;
+  const double unit = value > thousand * 1e9 ? thousand : 1;
+  return value > 1e9 * unit && value < 4e9 * unit && (!before || (value >= *before && value - *before < day * unit));
 }
 
 bool is_gpu_name(std::string_view cell) {

@@ -76,6 +76,12 @@ bool names_more_than_memory(std::string_view label) {
   return !name.empty() && name != "memory" && name != "mem";
 }
 
+/// True for a place in a program: "tables.py:46 df = pd.read_csv(name)".
+bool names_source_line(std::string_view label) {
+  const std::size_t colon = label.find(".py:");
+  return colon != label.npos && colon + 4 < label.size() && is_digit(label[colon + 4]);
+}
+
 /// The ranks that neither failed nor grow, of the first one's kind of memory.
 std::vector<const ReportRank*> find_calm_ranks(const Report& report) {
   std::vector<const ReportRank*> calm;
@@ -108,7 +114,7 @@ std::string series_title(const Report& report, const ReportSeries& of) {
                                        [&](const ReportSeries& other) { return series_name(other) == title; });
   if (of.metric == "memory" && !of.label.empty())
     title = of.label + title.substr(std::string("memory").size());
-  else if (may_be_process(of) ||
+  else if (may_be_process(of) || (of.kind == "reset_maximum" && names_source_line(of.label)) ||
            (of.metric == "host_utilization" && !names_machine(of) && names_more_than_memory(of.label)))
     title += ", " + of.label;
   else if (same_name > 1 && !of.label.empty() && of.label != title)

@@ -135,6 +135,7 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
        {"PREEMPT", "a preemption"},
        {"SIGHUP", "SIGHUP: its terminal or session was closed"},
        {"got signal: 1", "SIGHUP: its terminal or session was closed"},
+       {"Hangup", "SIGHUP: its terminal or session was closed"},
        {"SIGTERM", "SIGTERM: something asked it to stop"},
        {"got signal: 15", "SIGTERM: something asked it to stop"},
        {"SIGINT", "SIGINT: someone interrupted it"},

@@ -76,6 +76,8 @@ WORDS = {
     "settings.array_shape": "(N, M)", "settings.array_type": "float64", "account.content": "tensors",
     "account.whole": "the GPU", "settings.plan_source": "train.py:N",
     "settings.killed_worker": "KilledWorker",
+    "settings.nanny_share": "95% of its memory limit",
+    "settings.use_at_kill": "X of Y GiB of RAM and Z of V GiB of swap were in use, each more than 90%",
     "account.holders": "other processes",
     "host.heap": "such as java-heap",
     "host.victim": "process B",
