@@ -82,7 +82,7 @@ void grid_engine(const Match& m, EventSink& sink) {
 /// Spark prints the name of its setting, which was another before 2.3.
 void yarn(const Match& m, EventSink& sink) {
   static constexpr std::string_view old_name = "spark.yarn.executor.memoryOverhead";
-  const bool old = m.cursor.line().text.find(old_name) != std::string_view::npos;
+  const bool old = is_near(m.cursor, 0, 2, {old_name});
   emit_usage(sink, "yarn", m[3] == "virtual", m[1], m[2], old ? old_name : "");
 }
 

@@ -177,8 +177,9 @@ std::string_view context_of(Agent agent) {
   }
 }
 
-/// The label of the used part. Batch systems count the whole job, the kernel counts one process.
+/// The label of the used part. Batch systems count the whole job, YARN one container of it, the kernel one process.
 std::string host_share(const Oom& oom) {
+  if (oom.message_format.starts_with("yarn")) return "the container";
   if (!oom.process_name.empty()) return "process " + oom.process_name;
   if (oom.agent == Agent::cpu_allocator) return "in use";
   return oom.agent == Agent::scheduler || oom.agent == Agent::slurm ? "the job" : "the killed process";

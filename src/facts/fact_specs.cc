@@ -417,6 +417,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.pod_request", bytes, "host RAM that an evicted container had requested of Kubernetes"},
       {"settings.restarts", count, "how often the container was restarted before"},
       {"settings.killer_asker", text, "the process whose request called the kernel's killer; it is not the victim"},
+      {"settings.slurm_command", text, "the command that requested the memory of an interactive Slurm job"},
       {"settings.slurm_job", text, "the number of the Slurm job"},
       {"settings.snakemake", truth, "Snakemake runs the job"},
       {"settings.unsloth", truth, "Unsloth replaces the layers of the model and its loss"},

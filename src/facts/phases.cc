@@ -526,7 +526,9 @@ bool in_step(const Frame& f) {
   static constexpr auto names = std::to_array<std::string_view>(
       {"training_step", "train_step", "forward_step", "forward_backward_step", "compute_loss", "inner_training_loop",
        "_inner_training_loop", "train_one_epoch", "train_epoch"});
-  const bool operation = f.library && path_contains(f.file, "nn/functional.py");
+  // torch/_refs/ has operations that a device lacks, such as norms on Apple's GPUs.
+  const bool operation =
+      f.library && (path_contains(f.file, "nn/functional.py") || path_contains(f.file, "torch/_refs/"));
   return operation || in_forward(f) || in_backward(f) || in_optimizer(f) ||
          std::find(names.begin(), names.end(), f.function) != names.end();
 }

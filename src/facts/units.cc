@@ -23,6 +23,8 @@ bool fits_scaled_only(const Series& series, double factor, double capacity) {
   return series.max_value > capacity && series.max_value * factor <= capacity * (1 + max_overshoot);
 }
 
+std::string name_unit(const Series& of) { return of.unit.empty() ? "a size without a unit" : of.unit; }
+
 }  // namespace
 
 void resolve_units(ScanResult& scan, const AnalysisOptions& options) {
@@ -34,10 +36,11 @@ void resolve_units(ScanResult& scan, const AnalysisOptions& options) {
     const int power = binary_power(probe.unit);
     const double factor = std::pow(1000.0 / 1024, power);
     if (!fits_scaled_only(probe, factor, to_double(*capacity))) continue;
-    scan.notes.push_back({Severity::warning,  // every number of the verdict depends on this
-                          fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", probe.unit,
-                                      3 * power, bytes_text(probe.max_value), 10 * power, bytes_text(*capacity)),
-                          probe.last_evidence});
+    scan.notes.push_back(
+        {Severity::warning,  // every number of the verdict depends on this
+         fmt::format("{} is read as 10^{} bytes: {} (2^{}) would not fit this GPU's {}", name_unit(probe), 3 * power,
+                     bytes_text(probe.max_value), 10 * power, bytes_text(*capacity)),
+         probe.last_evidence});
     // A program prints its sizes in one way only.
     const std::string unit = probe.unit;
     for (Series& s : scan.series)
@@ -55,7 +58,7 @@ void emit_units(const ScanResult& scan, std::vector<Note>& notes) {
     notes.push_back(
         {Severity::note,
          fmt::format("{} is read as 2^{} bytes; if the program divided by 10^{}, every value is {:.0f}% smaller",
-                     s.unit, 10 * power, 3 * power, less),
+                     name_unit(s), 10 * power, 3 * power, less),
          s.first_evidence});
   }
 }
