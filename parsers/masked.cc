@@ -14,14 +14,6 @@
 namespace oomdoctor::parsers::masked {
 namespace {
 
-/// True if an earlier error poisoned the CUDA context. The traceback of the exception may separate the two, so the
-/// window is wide.
-bool is_context_poisoned(const Cursor& cursor) {
-  return is_near(cursor, 120, 0,
-                 {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure",
-                  "Xid (", "] Assertion `", "Device-side assertion `"});
-}
-
 Oom masked_failure(std::string_view status) {
   Oom oom;
   oom.kind = OomKind::masked;
@@ -66,7 +58,7 @@ std::optional<Refusal> find_refusal(const Match& m) {
 }  // namespace
 
 void status(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
+  if (is_program_text(m.cursor.line().body()) || follows_device_fault(m.cursor)) return;
   constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
   const auto room = find_room(m.cursor);
   if (room && room->free > room->total / min_free_divisor)
@@ -87,7 +79,7 @@ void jax_dnn(const Match& m, EventSink& sink) {
 void nccl(const Match& m, EventSink& sink) {
   for (const std::string_view other : {"nvls", "NVLS", "ulticast"})
     if (m.text.find(other) != m.text.npos) return;
-  if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
+  if (is_program_text(m.cursor.line().body()) || follows_device_fault(m.cursor)) return;
   Oom oom;
   oom.agent = Agent::library;
   oom.message_format = "nccl";
@@ -105,7 +97,7 @@ void nccl(const Match& m, EventSink& sink) {
 
 /// Sometimes only the end of the exception's text is printed. It does not contain the reason, so the failure is masked.
 void nccl_calloc(const Match& m, EventSink& sink) {
-  if (is_program_text(m.cursor.line().body()) || is_context_poisoned(m.cursor)) return;
+  if (is_program_text(m.cursor.line().body()) || follows_device_fault(m.cursor)) return;
   if (is_near(m.cursor, 200, 0, {"Cuda failure"})) return;
   Oom oom = masked_failure(m[1]);
   oom.request = Bytes{leading_integer(m[2]), 0};

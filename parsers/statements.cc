@@ -115,6 +115,8 @@ void emit(const Match& m, EventSink& sink) {
                                : NamedClass::none;
   const OomKind kind =
       of_gpu_call || named != NamedClass::none ? OomKind::device : statement.kind.value_or(guess_kind(m.cursor));
+  const bool of_driver = kind == OomKind::device || line.find("pinned") != line.npos;
+  if (of_driver && !statement.killed && follows_device_fault(m.cursor)) return;
   Oom oom;
   oom.kind = kind;
   oom.agent = guess_agent(statement, kind, line);

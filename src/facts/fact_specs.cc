@@ -146,6 +146,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.multimodal", truth, "an engine was at work on the images, videos or sounds of its requests"},
       {"trace.buffer", text, "shape of the tensor that compiled code of PyTorch requested"},
       {"trace.mask", truth, "a mask of attention requested the memory: one value for each pair of tokens"},
+      {"trace.matches_boxes", truth, "the overlaps of boxes requested the memory: one value for each pair of boxes"},
       {"trace.attention", truth, "attention that stores the whole score matrix requested the memory"},
       {"trace.forward", truth, "the forward pass of a layer requested the memory"},
       {"trace.optimizer", truth, "an optimizer requested the memory"},

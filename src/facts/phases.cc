@@ -48,6 +48,9 @@ constexpr auto functions = std::to_array<PhaseWord>({
     {"checkpoint_load", "resume_from_checkpoint"},
     {"checkpoint_load", "_load_optimizer_and_scheduler"},
     {"checkpoint_load", "_load_from_checkpoint"},
+    // Gaussian splatting keeps all photos on the GPU.
+    {"data_loading", "cameraList_from_camInfos"},
+    {"data_loading", "loadCam"},
     {"evaluation", "evaluate"},
     {"evaluation", "_evaluate"},
     {"evaluation", "evaluation_loop"},
@@ -663,13 +666,16 @@ bool trains_at_last(const ScanResult& scan) {
   return !contains(line, "eval") && !contains(line, "valid") && !contains(line, "val_") && !contains(line, "test");
 }
 
-/// True if the run's bar counts a whole step before the failure: a bar moves at the end of a step, and is drawn once
-/// more when an exception ends it.
-bool bar_counts_a_step(const ScanResult& scan, const Incident& incident) {
-  if (!scan.last_progress || incident.handled || scan.last_step.value_or(0) < 1) return false;
+/// True if the log shows that a whole step was over before the failure. A bar moves at the end of a step, and is drawn
+/// once more when an exception ends it. Hugging Face's Trainer prints its dictionary with the learning rate after the
+/// update. Other lines may come from inside the step.
+bool shows_whole_step(const ScanResult& scan, const Incident& incident) {
+  if (!scan.last_progress || incident.handled || scan.last_progress->span.source != incident.evidence.span.source)
+    return false;
   const std::string& line = scan.last_progress->excerpt;
-  return scan.last_progress->span.source == incident.evidence.span.source &&
-         (contains(line, "it/s") || contains(line, "s/it"));
+  const bool precedes = scan.last_progress->span.first_line < incident.evidence.span.first_line;
+  if (precedes && contains(line, "'loss': ") && contains(line, "'learning_rate': ")) return true;
+  return scan.last_step.value_or(0) >= 1 && (contains(line, "it/s") || contains(line, "s/it"));
 }
 
 /// True if no step, or only the first ones, had run before the failure.
@@ -895,7 +901,7 @@ std::string find_moment(const ScanResult& scan, const Incident& incident) {
   if (find_purpose(scan, incident, "for/wake_up") != nullptr && count_progress(scan, incident) > 0) return "wake_up";
   const bool first = find_phase_in_frames(scan, incident) == "first_step";
   if (first && was_resumed(scan) && starts_late(scan, incident)) return "resumed_step";
-  return first && bar_counts_a_step(scan, incident) ? "first_steps" : "";
+  return first && shows_whole_step(scan, incident) ? "first_steps" : "";
 }
 
 /// The positions of the arguments that a call returns anew: "0, 1" of "w, state, loss = step(w, state, x)"; "" of other
@@ -963,6 +969,7 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
   if (phase.id.empty() && incident.oom.has(OomTrait::in_backward)) phase.id = "backward";
   for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"},
+                                    std::pair{"for/generation", "generation"},
                                     std::pair{"for/gradients", "backward"}, std::pair{"for/forward", "forward"}})
     if (const Event* said = find_purpose(scan, incident, purpose); said != nullptr && phase.id.empty()) {
       phase.id = id;
@@ -979,8 +986,10 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   // A bar that has just begun: whatever failed, it was in the first step.
   const auto& frames = find_frames(scan, incident);
   const bool begun = last_step(scan, incident) == 0 && is_early(scan, incident);
+  const bool redrawn = begun && incident.when.step && scan.last_progress &&
+                       scan.last_progress->span.first_line > incident.evidence.span.first_line;
   if (std::any_of(frames.begin(), frames.end(), builds_optimizer)) return phase;
-  if (begun && !frames.empty() && std::none_of(frames.begin(), frames.end(), loads_model)) {
+  if (begun && (!frames.empty() || redrawn) && std::none_of(frames.begin(), frames.end(), loads_model)) {
     phase.id = "first_step";
     phase.by = incident.evidence;
     return phase;
@@ -1077,6 +1086,8 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     if (const std::string buffer = compiled_buffer(frames.back()); !buffer.empty())
       facts.set("trace.buffer", Value{buffer}, here);
     facts.set("trace.mask", Value{makes_mask(frames.back())}, here);
+    facts.set("trace.matches_boxes",
+              Value{mentions({" bbox_overlaps ", " box_iou ", " pairwise_iou ", " pairwise_intersection "})}, here);
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
     if (for_optimizer == nullptr) facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
@@ -1150,7 +1161,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     facts.set("run.done", Value{Number{done, 0}}, progress);
     facts.set("run.progress", Value{progress_words(incident, done)}, progress);
     if (!facts.is_true("phase.first_step") && phase.id.empty() &&
-        (count > max_first_steps || bar_counts_a_step(scan, incident)))
+        (count > max_first_steps || shows_whole_step(scan, incident)))
       facts.set("phase.first_step", Value{false}, progress);
   }
   if (incident.when.step)

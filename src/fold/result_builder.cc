@@ -594,6 +594,22 @@ void ResultBuilder::emit_empty_cache() {
   add_unreported(std::move(incident));
 }
 
+/// A bar is drawn once more when an exception ends its loop, and a log may have only that line of it, below the failure.
+/// It counts the steps that were done.
+void ResultBuilder::take_step_of_redrawn_bar(Incident& incident) const {
+  constexpr i64 reach = 60;  // in lines: the traceback may be between
+  if (incident.handled || incident.when.step || incident.oom.kind != OomKind::device) return;
+  if (result_.progress_lines != 1 || !result_.last_progress || !result_.last_step) return;
+  const Span &bar = result_.last_progress->span, &failed = incident.evidence.span;
+  const std::string_view text = result_.last_progress->excerpt;
+  const bool drawn = text.find("it/s") != text.npos || text.find("s/it") != text.npos;
+  if (!drawn || bar.source != failed.source || bar.first_line <= failed.first_line ||
+      bar.first_line > failed.first_line + reach)
+    return;
+  incident.when.step = result_.last_step;
+  incident.run.progress_lines = result_.progress_lines;
+}
+
 void ResultBuilder::finish() {
   end_block();
   place_described_ends();
@@ -606,6 +622,7 @@ void ResultBuilder::finish() {
   count_refusals();
   for (Incident& incident : result_.incidents) {
     read_lines_of(incident);
+    take_step_of_redrawn_bar(incident);
     // A save after the training belongs to no step and no epoch, and so does the image that a sampler's steps made.
     const bool after_sampler = decodes_image(incident) && result_.last_progress &&
                                result_.last_progress->excerpt.find("100%|") != std::string::npos;

@@ -56,6 +56,7 @@ class ResultBuilder : public EventSink {
   void count_impossible();
   Event event_here();
   void count_refusals();
+  void take_step_of_redrawn_bar(Incident& incident) const;
   /// True if the training was finished before the failure.
   bool was_completed_before(const Incident& incident) const;
   /// Keeps the progress of the failed streams of a run that ends.

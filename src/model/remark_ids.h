@@ -35,6 +35,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"for/gradients", "what was refused was for the gradients, in the backward pass"},
     {"for/forward", "what was refused was for the forward pass of a step"},
     {"for/step", "what was refused was for the forward or the backward pass of a layer"},
+    {"for/generation", "what was refused was for generating text"},
     {"for/evaluation", "what was refused was for a validation or test pass"},
     {"collateral/timeout", "a collective operation timed out because a peer is gone"},
     {"run/reductions", "sums that the ranks of a job had exchanged when one timed out"},

@@ -92,6 +92,13 @@ bool is_near(const Cursor& cursor, int back, int ahead, std::span<const std::str
   return found;
 }
 
+bool follows_device_fault(const Cursor& cursor) {
+  constexpr int window = 120;
+  return is_near(cursor, window, 0,
+                 {"device-side assert", "illegal memory access", "misaligned address", "unspecified launch failure",
+                  "Xid (", "] Assertion `", "Device-side assertion `", "memcpy failed fail!", "failed with error 700"});
+}
+
 std::optional<Line> find_after(const Cursor& cursor, int most, std::string_view word) {
   std::optional<Line> out;
   cursor.forward(most, [&](const Line& line) {
