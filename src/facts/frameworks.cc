@@ -196,8 +196,8 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 bool shows_pytorch(const Incident& incident) {
   const Oom& oom = incident.oom;
-  return is_one_of(oom.framework, {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference",
-                                   "bitsandbytes", "habana"}) ||
+  return is_one_of(oom.framework,
+                   {"pytorch", "torch-cpu", "vllm", "sglang", "text-generation-inference", "bitsandbytes", "habana"}) ||
          std::any_of(oom.frames.begin(), oom.frames.end(),
                      [](const Frame& f) { return path_contains(f.file, "/torch"); });
 }

@@ -969,8 +969,8 @@ Phase find_phase(const ScanResult& scan, const Incident& incident) {
   if (phase.id.empty() && incident.oom.has(OomTrait::saves_state)) phase.id = "checkpoint_save";
   if (phase.id.empty() && incident.oom.has(OomTrait::in_backward)) phase.id = "backward";
   for (const auto& [purpose, id] : {std::pair{"for/weights", "load"}, std::pair{"for/evaluation", "evaluation"},
-                                    std::pair{"for/generation", "generation"},
-                                    std::pair{"for/gradients", "backward"}, std::pair{"for/forward", "forward"}})
+                                    std::pair{"for/generation", "generation"}, std::pair{"for/gradients", "backward"},
+                                    std::pair{"for/forward", "forward"}})
     if (const Event* said = find_purpose(scan, incident, purpose); said != nullptr && phase.id.empty()) {
       phase.id = id;
       phase.by = said->evidence;

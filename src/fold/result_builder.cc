@@ -594,8 +594,8 @@ void ResultBuilder::emit_empty_cache() {
   add_unreported(std::move(incident));
 }
 
-/// A bar is drawn once more when an exception ends its loop, and a log may have only that line of it, below the failure.
-/// It counts the steps that were done.
+/// A bar is drawn once more when an exception ends its loop, and a log may have only that line of it, below the
+/// failure. It counts the steps that were done.
 void ResultBuilder::take_step_of_redrawn_bar(Incident& incident) const {
   constexpr i64 reach = 60;  // in lines: the traceback may be between
   if (incident.handled || incident.when.step || incident.oom.kind != OomKind::device) return;

@@ -28,8 +28,8 @@ inline bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_
   return is_near(cursor, back, ahead, std::span(words.begin(), words.size()));
 }
 
-/// True if an earlier error poisoned the context of the device, so all later calls fail, whatever they do. The traceback
-/// of the exception may separate the two, so the window is wide.
+/// True if an earlier error poisoned the context of the device, so all later calls fail, whatever they do. The
+/// traceback of the exception may separate the two, so the window is wide.
 bool follows_device_fault(const Cursor& cursor);
 
 /// The nearest of up to `most` lines after (before) the current one that contains `word`; nullopt if there is none.
