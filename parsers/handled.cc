@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
 
@@ -61,6 +62,49 @@ void emit_caught(const Match& m, EventSink& sink, std::string_view format, std::
 
 }  // namespace
 
+namespace {
+
+/// The first of the words that is not a part of a longer one; npos if there is none.
+std::size_t find_word(std::string_view text, std::initializer_list<std::string_view> words) {
+  std::size_t first = text.npos;
+  for (const std::string_view word : words)
+    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+      const std::size_t end = at + word.size();
+      const bool begins = at == 0 || !is_word_char(text[at - 1]), ends = end == text.size() || !is_letter(text[end]);
+      if (begins && ends) first = std::min(first, at);
+    }
+  return first;
+}
+
+/// "if OOM occurs, skipping batch is enabled": what the program would do.
+bool states_policy(std::string_view text, std::size_t trigger) {
+  return find_word(text, {"if", "when", "whenever", "unless", "would", "will", "may", "can"}) < trigger ||
+         find_word(text, {"enabled", "disabled"}) != text.npos;
+}
+
+/// "batch is skipped: CUDA out of memory. …": the words before the message, which has a format of its own.
+bool announces_message(std::string_view text) {
+  for (const std::string_view words : {" is skipped: ", " was skipped: ", " will be skipped: "})
+    if (text.find(words) != text.npos) return true;
+  return false;
+}
+
+}  // namespace
+
+bool skips_in_own_words(std::string_view line) {
+  constexpr std::size_t longest = 1200;  // bytes: the allocator's message may be between
+  const std::string text = lower(line.substr(0, longest));
+  const std::size_t trigger = find_word(text, {"oom", "out of memory", "outofmemoryerror"});
+  return trigger != text.npos &&
+         find_word(text, {"skip", "skipping", "skipped", "dropping", "dropped", "discarding", "discarded"}) !=
+             text.npos &&
+         find_word(text, {"batch", "minibatch", "step", "update", "sample", "iteration", "example", "sequence"}) !=
+             text.npos &&
+         !states_policy(text, trigger) && !announces_message(text);
+}
+
+void skips_batch(const Match& m, EventSink& sink) { emit_caught(m, sink, "skipped", "handled/skipped"); }
+
 void smaller(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body()))
     sink.remark("handled/smaller_batch", static_cast<double>(leading_integer(m[1])));
@@ -79,7 +123,10 @@ void detectron(const Match& m, EventSink& sink) { emit_caught(m, sink, "detectro
 void comfyui(const Match& m, EventSink& sink) {
   emit_caught(m, sink, "comfyui", "handled/fallback", {}, {}, "comfyui");
 }
-void skips(const Match& m, EventSink& sink) { emit_caught(m, sink, "skipped", "handled/skipped"); }
+void skips(const Match& m, EventSink& sink) {
+  const std::string text = lower(m.cursor.line().body());
+  if (!states_policy(text, find_word(text, {"oom", "out of memory"}))) skips_batch(m, sink);
+}
 void retries(const Match& m, EventSink& sink) { emit_caught(m, sink, "retried", "handled/retried"); }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "base/ascii.h"
 #include "model/series.h"
@@ -92,6 +93,52 @@ Origin origin_of_object(const Match& m) {
   return where;
 }
 
+/// True if lines nearby have the same words, and other numbers.
+bool is_repeated(const Match& m) {
+  constexpr int reach = 40;
+  const auto words_of = [](std::string_view line) {
+    std::string words;
+    for (const char c : line)
+      if (!is_digit(c) && c != '.') words += c;
+    return words;
+  };
+  const std::string_view here = trimmed(m.cursor.line().body());
+  const std::string words = words_of(here);
+  std::vector<std::string> others;
+  const auto look = [&](const Line& line) {
+    const std::string_view text = trimmed(line.body());
+    if (text != here && words_of(text) == words && std::find(others.begin(), others.end(), text) == others.end())
+      others.emplace_back(text);
+    return others.size() < 2;
+  };
+  m.cursor.forward(reach, look);
+  if (others.size() < 2) m.cursor.backward(reach, look);
+  return others.size() >= 2;
+}
+
+void emit_value(const Match& m, const FreeformValue& v, const Origin& object, EventSink& sink) {
+  const FreeformLine& printed = *m.printed;
+  if (v.alone && !is_repeated(m)) {
+    if (printed.values.size() == 1 && !printed.step) sink.claim_through(0);
+    return;
+  }
+  Origin where = object;
+  if (v.device) where.device = v.device;
+  sink.at(where);
+  const Metric metric = metric_on(m.text, v.reading.metric);
+  // Nearly always: nothing is copied.
+  if (v.bare_digit == 0 && metric == v.reading.metric) return sink.reading(v.reading, printed.step);
+  Reading reading = v.reading;
+  reading.metric = metric;
+  if (v.bare_digit > 0) {
+    const auto unit = find_unit_nearby(m);
+    if (!unit) return;
+    reading.value *= *unit, reading.quantum = std::max(1.0, v.bare_digit * *unit);
+    reading.ambiguous_unit = true;
+  }
+  sink.reading(reading, printed.step);
+}
+
 }  // namespace
 
 bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
@@ -100,30 +147,17 @@ void emit(const Match& m, EventSink& sink) {
   const FreeformLine& printed = *m.printed;
   if (!printed.evaluation) report_step(printed, sink);
   const Origin object = printed.values.empty() ? Origin{} : origin_of_object(m);
-  for (const FreeformValue& v : printed.values) {
-    Origin where = object;
-    if (v.device) where.device = v.device;
-    sink.at(where);
-    const Metric metric = metric_on(m.text, v.reading.metric);
-    if (v.bare_digit == 0 && metric == v.reading.metric) {  // nearly always: nothing is copied
-      sink.reading(v.reading, printed.step);
-      continue;
-    }
-    Reading reading = v.reading;
-    reading.metric = metric;
-    if (v.bare_digit > 0) {
-      const auto unit = find_unit_nearby(m);
-      if (!unit) continue;
-      reading.value *= *unit, reading.quantum = std::max(1.0, v.bare_digit * *unit);
-      reading.ambiguous_unit = true;
-    }
-    sink.reading(reading, printed.step);
-  }
+  // A device counts until the end of the line, so those without one come first.
+  for (const bool of_device : {false, true})
+    for (const FreeformValue& v : printed.values)
+      if (v.device.has_value() == of_device) emit_value(m, v, object, sink);
 }
 
-/// Reads the longest sequence of a batch. It appears at the end of many kinds of step lines, also those of known
-/// formats.
-void longest(const Match& m, EventSink& sink) {
+namespace {
+
+/// The tokens of a batch's longest sequence, in the first group. It appears in many kinds of step lines, also those of
+/// known formats.
+void emit_length(const Match& m, std::string_view label, EventSink& sink) {
   const FreeformLine printed = read_freeform(m.text);
   if (!printed.evaluation) report_step(printed, sink);
   std::size_t at = 0;
@@ -132,10 +166,15 @@ void longest(const Match& m, EventSink& sink) {
   r.metric = Metric::input_length;
   r.value = number ? number->value : 0;
   r.quantum = 1;
-  r.label = "max seq in batch";
+  r.label = label;
   if (printed.evaluation) r.phase = "evaluation";
   sink.reading(r, printed.step);
 }
+
+}  // namespace
+
+void longest(const Match& m, EventSink& sink) { emit_length(m, "max seq in batch", sink); }
+void token_shape(const Match& m, EventSink& sink) { emit_length(m, "tokens", sink); }
 
 /// "(4, 3, 640, 480)", "[8, 16, 224, 224, 3]": images or videos, with one, three or four channels in front of their
 /// sides or at the end. Sides below 16 pixels are those of a feature map.

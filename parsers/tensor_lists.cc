@@ -109,6 +109,12 @@ bool is_of_scores(const Tensor& tensor) {
   return n >= 3 && tensor.shape[n - 1] == tensor.shape[n - 2] && tensor.shape[n - 1] >= shortest;
 }
 
+/// Batch, tokens, words: the width of rows as long as a vocabulary, or 0. Weights have two dimensions.
+i64 rows_of_words(const Tensor& tensor) {
+  constexpr i64 smallest = 30000;
+  return tensor.shape.size() == 3 && tensor.shape.back() >= smallest ? tensor.shape.back() : 0;
+}
+
 }  // namespace
 
 bool is_tensor(std::string_view line) { return read_tensor(line).has_value(); }
@@ -142,6 +148,8 @@ void list(const Match& m, EventSink& sink) {
   if (groups.size() > 1) largest += "; " + group_text(groups[1]);
   sink.setting("live_tensors", largest);
   sink.setting("live_tensors_sum", decimal_bytes_text(sum));
+  if (const i64 width = rows_of_words(groups[0].tensor); width > 0)
+    sink.setting("live_vocabulary", std::to_string(width));
   if (static_cast<double>(scores) >= most * static_cast<double>(sum))
     sink.setting("live_scores", decimal_bytes_text(scores));
 }

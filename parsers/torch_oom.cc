@@ -8,6 +8,7 @@
 // - "a total capacity of": 2.2 and later, with private pools since 2.4 and PYTORCH_ALLOC_CONF since 2.9.
 // All sizes are binary, also the "MB" of old builds.
 #include <algorithm>
+#include <array>
 
 #include "base/ascii.h"
 #include "read/context.h"
@@ -110,11 +111,22 @@ void identify_self(Oom& oom, EventSink& sink) {
   oom.others.erase(self);
 }
 
+/// "of which 1.10 GiB is free": only directly after the total, because a line of another program may follow.
+std::optional<Bytes> read_free(std::string_view text) {
+  constexpr std::string_view before = "ofwhich";
+  const std::size_t at = text.find(before);
+  if (at == text.npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + before.size());
+  std::size_t length = 0;
+  const auto size = read_size(rest, &length);
+  return size && rest.substr(length).starts_with("isfree") ? size : std::nullopt;
+}
+
 void read_new_form(std::string_view text, Oom& oom, EventSink& sink) {
   oom.capacity = whole_size_after(text, "totalcapacityof");
   const bool misspelt = !oom.capacity;
   if (misspelt) oom.capacity = whole_size_after(text, "totalcapactyof");
-  oom.free = size_before(text, "isfree");
+  oom.free = read_free(text);
   oom.process = whole_size_after(text, "thisprocesshas");
   oom.limit = size_before(text, "allowed;");
   oom.allocated = size_before(text, "isallocatedbyPyTorch");
@@ -140,10 +152,29 @@ bool is_cut_off(std::string_view text, const Oom& oom) {
   return (oom.capacity || text.find("totalcapac") != text.npos) && !oom.allocated && !oom.sizes_not_available;
 }
 
+/// Where a list without its closing bracket was cut: what follows is of other lines. Its items are "GPU 0" and sizes,
+/// each with its label.
+std::size_t find_cut(std::string_view list) {
+  static constexpr auto labels = std::to_array<std::string_view>(
+      {"totalcapacity", "alreadyallocated", "currentactive", "free", "allowed", "cached"});
+  for (std::size_t at = 0, end = list.find(';');; at = end + 1, end = list.find(';', at)) {
+    const std::string_view item = list.substr(at, end == list.npos ? end : end - at);
+    if (end != list.npos &&
+        std::all_of(item.begin(), item.end(), [](char c) { return is_word_char(c) || c == '.' || c == '('; }))
+      continue;
+    std::size_t length = 0;
+    if (!read_size(item, &length)) return at;
+    for (const std::string_view label : labels)
+      if (item.substr(length).starts_with(label)) return at + length + label.size();
+    return at;
+  }
+}
+
 void read_old_form(std::string_view text, Oom& oom) {
   constexpr std::string_view last = "intotalbyPyTorch";
   const std::size_t end = text.starts_with("(") ? text.find(')') : text.find(last);  // copied without its brackets
-  const std::string_view list = text.substr(0, end == text.npos || text.starts_with("(") ? end : end + last.size());
+  std::string_view list = text.substr(0, end == text.npos || text.starts_with("(") ? end : end + last.size());
+  if (end == text.npos) list = list.substr(0, find_cut(list));
   oom.capacity = size_before(list, "totalcapacity");
   if (!oom.capacity) oom.capacity = size_before(list, "total;");
   oom.allocated = size_before(list, "alreadyallocated");

@@ -57,6 +57,7 @@ constexpr Formula formulas[] = {
     {"advice.activations_most",
      "allocated + request − states_least after a step, weights_least before, half a byte × parameters where these are "
      "unknown, or the states and caches of a snapshot − arrays of data"},
+    {"advice.live_logits", "the last dimension of the largest listed tensors is the vocabulary of published models"},
     {"advice.logits_width", "4 or 2: the width for which one vocabulary fits"},
     {"advice.logits_vocabulary", "request ÷ (batch × sequence × 4 or 2 bytes), if it is that of published models"},
     {"advice.states", "static, or states_least"},

@@ -34,6 +34,20 @@ void resolve_trainer(const ScanResult& scan, const Incident* incident, Facts& fa
     facts.set("framework.trainer", Value{false}, {incident->evidence});
 }
 
+/// "LlamaForCausalLM.from_pretrained(", "AutoModel.from_pretrained(": a class of transformers, by the form of its name.
+bool calls_transformers(const Frame& frame) {
+  const std::size_t call = frame.code.find(".from_pretrained(");
+  if (call == frame.code.npos) return false;
+  std::size_t begin = call;
+  while (begin > 0 && is_word_char(frame.code[begin - 1])) --begin;
+  const std::string_view name = std::string_view(frame.code).substr(begin, call - begin);
+  static constexpr auto works = std::to_array<std::string_view>(
+      {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "ForSequenceClassification", "ForTokenClassification",
+       "ForQuestionAnswering", "ForMaskedLM"});
+  return name.starts_with("AutoModel") ||
+         std::any_of(works.begin(), works.end(), [&](std::string_view work) { return name.ends_with(work); });
+}
+
 void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& facts) {
   struct FrameworkFile {
     std::string_view fact, file;
@@ -59,6 +73,8 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
       for (const FrameworkFile& m : marks)
         if (path_contains(f.file, m.file)) facts.set(m.fact, Value{true}, {incident->evidence});
     }
+  if (incident != nullptr && std::any_of(incident->oom.frames.begin(), incident->oom.frames.end(), calls_transformers))
+    facts.set("framework.huggingface", Value{true}, {incident->evidence});
   const auto parsed = [&](std::string_view fact, std::string_view parser) {
     if (scan.coverage.by_parser.contains(std::string(parser))) facts.set(fact, Value{true});
   };

@@ -1,5 +1,5 @@
 // The logits by the size of the request: batch × sequence × vocabulary, where the log prints the first two and the
-// third is the vocabulary of published models.
+// third is the vocabulary of published models. Or by the width of the largest tensors that the log lists.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,6 +19,9 @@ constexpr double max_slack = 0.001;  ///< of the request: with coarser digits, a
 }  // namespace
 
 void logits_facts(Facts& facts) {
+  if (const auto width = facts.number("settings.live_vocabulary");
+      width && std::find(vocabularies.begin(), vocabularies.end(), *width) != vocabularies.end())
+    facts.set("advice.live_logits", Value{true}, facts.find("settings.live_vocabulary")->evidence);
   const Fact* request = facts.find("oom.request");
   const auto batch = facts.number("settings.batch_size"), length = facts.number("settings.sequence_length");
   if (request == nullptr || !batch || !length || facts.find("settings.vocabulary") != nullptr) return;

@@ -437,9 +437,11 @@ std::vector<std::string_view> identifiers_of(std::string_view code) {
   }
   return names;
 }
+/// "q", "q_scaled", "proj_q", "query_layer", "proj_query".
 bool is_named(std::string_view name, std::string_view letter, std::string_view word) {
-  const std::string n = lower(name);
-  return n == letter || n.starts_with(std::string(letter) + '_') || n.starts_with(word);
+  const std::string n = lower(name), part = std::string("_").append(letter);
+  return n == letter || n.starts_with(std::string(letter) + '_') || n.ends_with(part) || n.starts_with(word) ||
+         contains(n, std::string("_").append(word));
 }
 /// The statement without the variable that it sets: the name of a result shows no operation.
 std::string_view computation_of(std::string_view code) {

@@ -291,6 +291,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
   if (incident != nullptr) given_facts(scan, *incident, facts);
   facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
   const Agent agent = incident != nullptr ? find_agent(scan, *incident) : Agent::cuda_allocator;
+  if (incident == nullptr && device_vendor(scan) == "amd")
+    facts.set("platform.rocm", Value{true}, {scan.settings.find("vendor")->second.evidence});
   if (incident != nullptr) {
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;

@@ -35,6 +35,7 @@ class CurrentLine {
   void begin(const Cursor& cursor, const LineRef& line);
   /// Adds what the parser knows about the origin of the following events.
   void at(const Origin& origin);
+  /// 0: not even this line was understood.
   void claim_through(i64 line) { claimed_through_ = line; }
   void cite(const Line& line);
 

@@ -184,7 +184,8 @@ void EventDispatcher::emit(const Window& window, const LineMatch& f, const Block
     claimed_ = last;
     return;
   }
-  if (!f.again) claim(f.by->parser->name, f.first_line, std::max(f.last_line, builder_.lines_claimed_through()));
+  const i64 through = builder_.lines_claimed_through();  // 0 if the parser understood nothing after all
+  if (!f.again && through > 0) claim(f.by->parser->name, f.first_line, std::max(f.last_line, through));
 }
 
 /// If a message crosses the end of a block and has an anchor on both sides, both blocks find it.

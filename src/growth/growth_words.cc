@@ -388,15 +388,6 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
   return shape_words(fitted, verdict, trend) + doubt_words(fitted, verdict, trend);
 }
 
-std::string describe_start(const FittedSeries& fitted) {
-  const double last = fitted.series.last_value;
-  if (!fitted.samples.counts_down && last - fitted.series.first_value < fitted.series.max_value - last)
-    return "rose and was freed again, so growth is unknown";
-  return fmt::format("{} from {} on; that may be only the start of the program, so growth is unknown",
-                     fitted.samples.counts_down ? "falls" : "rises",
-                     place_text(fitted, fitted.samples.points.x.front()));
-}
-
 std::optional<double> find_equal_rise(const FittedSeries& fitted) {
   constexpr double clear = 20;    // quanta: smaller rises are equal by their rounding alone
   constexpr double large = 0.02;  // of the last value
@@ -407,6 +398,18 @@ std::optional<double> find_equal_rise(const FittedSeries& fitted) {
   const bool equal =
       (last == before || std::abs(last - before) < quantum / 2) && last > clear * quantum && last > large * y.back();
   return equal ? std::optional(last) : std::nullopt;
+}
+
+std::string describe_start(const FittedSeries& fitted) {
+  const double last = fitted.series.last_value;
+  if (!fitted.samples.counts_down && last - fitted.series.first_value < fitted.series.max_value - last)
+    return "rose and was freed again, so growth is unknown";
+  if (const auto rise = find_equal_rise(fitted))
+    return fmt::format("the last rises are all {}, to the last digit; that may still be the start of the program",
+                       amount_text(fitted, *rise));
+  return fmt::format("{} from {} on; that may be only the start of the program, so growth is unknown",
+                     fitted.samples.counts_down ? "falls" : "rises",
+                     place_text(fitted, fitted.samples.points.x.front()));
 }
 
 bool rises_to_mention(const FittedSeries& fitted) {

@@ -49,6 +49,24 @@ bool is_abbreviation(std::string_view word) {
                        "opt", "util", "total", "val"});
 }
 
+/// "train", "pretraining", "finetuning", "fit": the description of a bar that counts the steps of a training.
+bool names_training(std::string_view word) {
+  return word.starts_with("train") ||
+         one_of(word, {"pretrain", "pretraining", "finetune", "finetuning", "fit", "fitting"});
+}
+
+/// The GPU of "GPU1" or "cuda1"; nullopt for other words.
+std::optional<int> device_in_word(std::string_view word) {
+  constexpr std::size_t most_digits = 2;
+  for (const std::string_view device : {"gpu", "cuda"}) {
+    if (!word.starts_with(device)) continue;
+    const std::string_view number = word.substr(device.size());
+    if (!number.empty() && number.size() <= most_digits && only_digits(number))
+      return static_cast<int>(leading_integer(number));
+  }
+  return std::nullopt;
+}
+
 /// Bytes of one step of the last printed digit.
 double compute_quantum(double factor, int decimals) {
   for (int i = 0; i < decimals; ++i) factor /= 10;
@@ -146,7 +164,8 @@ class FreeformReader {
 
   std::optional<Unit> unit_after(std::size_t n) const {
     if (!is_word(n + 1)) return std::nullopt;
-    if (is(n + 2, '/') && is_word(n + 3)) return std::nullopt;  // a rate
+    // A rate, "GB/s". "8.0 GB / reserved: 9.0 GB" has two amounts.
+    if (is(n + 2, '/') && is_word(n + 3) && (glued(n + 2) || tokens_[n + 3].name.size() <= 3)) return std::nullopt;
     return read_unit(tokens_[n + 1].text, glued(n + 1));
   }
 
@@ -169,7 +188,7 @@ class FreeformReader {
   void read_leading_step();
   void judge_line();
   bool read_length(const NumberPhrase& p, std::size_t n);
-  bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const;
+  bool is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total, bool& alone) const;
   bool follows_part(std::size_t token) const;
   bool prints_load() const;
   bool states_share(std::size_t n) const;
@@ -184,6 +203,7 @@ class FreeformReader {
   void find_part_of_record();
   void find_heading();
   bool read_headed(NumberPhrase p, std::size_t n);
+  std::size_t read_bare_pair(std::size_t n, std::optional<int> device, std::size_t device_at);
   void resolve_unitless();
   void drop_ambiguous();
   void add_value(const NumberPhrase& phrase, const Label& label, const GaugeValue& number,
@@ -370,8 +390,9 @@ void FreeformReader::read_bar() {
       out_.other_work = true;
       out_.items = tokens_[i + 2].number.value;
       digits_matter_ = true;
-    } else if (words.empty() || epoch ||
-               mentions({"train", "training", "step", "steps", "iter", "iteration", "epoch", "epochs"})) {
+    } else if (words.empty() || epoch || std::any_of(words.begin(), words.end(), names_training) ||
+               (mentions({"fine"}) && mentions({"tuning", "tune"})) ||
+               mentions({"step", "steps", "iter", "iters", "iteration", "iterations", "epoch", "epochs", "loss"})) {
       if (mentions({"epoch", "epochs"}) && !epoch) {  // the bar counts epochs
         epoch = i;
         out_.total = tokens_[i + 2].number.value;
@@ -563,8 +584,10 @@ bool FreeformReader::read_length(const NumberPhrase& p, std::size_t n) {
   return true;
 }
 
-/// A line without a step needs more evidence: its label itself must show a measurement.
-bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total) const {
+/// A line without a step needs more evidence: its label itself must show a measurement. `alone` is true if other lines
+/// of the same words must show that it is one: "GPU memory: 5.6 GB" may be what the machine has.
+bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std::size_t n, bool of_total,
+                                  bool& alone) const {
   const std::string_view name = p.identifiers.back();
   const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
                        (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
@@ -582,7 +605,10 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   // "CPU: 41.2% | RAM: 11.78 GB": next to a load, it is not a list of what the machine has.
   const bool beside_load =
       p.words.size() == 1 && one_of(p.words[0], {"ram", "memory"}) && !is_integer(n) && prints_load();
-  return p.firm && (label.usage || of_total || beside_load || of_part) && !aligned && printed.find('/') == printed.npos;
+  if (!p.firm || aligned || printed.find('/') != printed.npos) return false;
+  if (label.usage || of_total || beside_load || of_part) return true;
+  alone = label.metric == Metric::memory && (unit_after(n) || !p.unit.empty());
+  return alone;
 }
 
 /// "Allocated 5242880 bytes for kv_cache with address …": one request of many, not what is in use.
@@ -745,9 +771,13 @@ bool FreeformReader::lists_machine() const {
 /// Finds the heading of a list of keys. It must name memory and whose it is.
 void FreeformReader::find_heading() {
   std::size_t key = 0;
-  while (key < tokens_.size() && !(is_word(key) && is_listed_key(tokens_[key].name) &&
-                                   (is(key + 1, ':') || is(key + 1, '=')) && is_number(key + 2)))
-    ++key;
+  // "ram: used 20.1 GB, available 108.2 GB" as well.
+  const auto is_key = [&](std::size_t i) {
+    if (!is_word(i) || !is_listed_key(tokens_[i].name)) return false;
+    if ((is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2)) return true;
+    return i > 0 && is(i - 1, ':') && is_number(i + 1) && unit_after(i + 1);
+  };
+  while (key < tokens_.size() && !is_key(key)) ++key;
   if (key == tokens_.size()) return;
   Heading heading;
   heading.from = key;
@@ -832,6 +862,22 @@ bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
   return true;
 }
 
+/// "cuda:0 | 20114 MiB / 24576 MiB": a part and its whole after a GPU, without a word in between. Returns the number of
+/// tokens that it took.
+std::size_t FreeformReader::read_bare_pair(std::size_t n, std::optional<int> device, std::size_t device_at) {
+  GaugeValue number = tokens_[n].number;
+  bool of_total = false;
+  const auto unit = device ? unit_at(n, number, of_total) : std::nullopt;
+  if (!unit || !of_total || unit->bytes < static_cast<double>(MiB) / 2) return 0;
+  const std::size_t total = is_number(n + 2) ? n + 2 : n + 3;
+  NumberPhrase phrase;
+  phrase.device = device, phrase.device_at = device_at;
+  add_value(phrase, Label{Metric::memory, SeriesKind::gauge, true}, number, unit);
+  out_.values.back().reading.capacity = tokens_[total].number.value * unit->bytes;
+  digits_matter_ = true;  // the total is not read again for other lines of the same template
+  return total - n;
+}
+
 /// For each number: a device, a share, a length, or a value. A value needs a known label, a plausible line, and a unit
 /// from the line or from its digits.
 void FreeformReader::read_values() {
@@ -845,9 +891,17 @@ void FreeformReader::read_values() {
   find_heading();
   find_part();
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
+    if (const auto named = is_word(n) ? device_in_word(tokens_[n].name) : std::nullopt) {  // "[GPU1] memory 5.6 GB"
+      device = named, device_at = FreeformValue::none;
+      digits_matter_ = true;
+      continue;
+    }
     if (!is_number(n) || is_argument(n)) continue;
     const NumberPhrase& p = phrase_before(n);
-    if (p.identifiers.empty()) continue;
+    if (p.identifiers.empty()) {
+      n += read_bare_pair(n, device, device_at);
+      continue;
+    }
     if (is(n + 1, '%')) {
       if (read_share(p, n, device))
         n += 3, digits_matter_ = true;
@@ -873,7 +927,8 @@ void FreeformReader::read_values() {
     if (unit) printed_unit_ = unit;
     if (!unit && !p.unit.empty()) unit = read_unit(p.unit, true);
     if (!unit) unit = line_unit;
-    if (!is_plausible(p, *label, n, of_total)) continue;
+    bool alone = false;
+    if (!is_plausible(p, *label, n, of_total, alone)) continue;
     NumberPhrase phrase = p;
     if (!phrase.device) phrase.device = device, phrase.device_at = device_at;
     digits_matter_ |= !unit;  // the digits decide the unit
@@ -887,6 +942,7 @@ void FreeformReader::read_values() {
       unitless_.emplace_back(out_.values.size(), n);
       add_value(phrase, *label, number, std::nullopt);
     }
+    if (alone && out_.values.size() == kept) out_.values.back().alone = true;
     if (of_total) {
       const std::size_t total = is_number(n + 2) ? n + 2 : n + 3;
       if (unit && kept > 0 && out_.values.size() == kept)
@@ -919,7 +975,8 @@ bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optio
   const auto unit = unit_after(n + 3);
   if (!unit || p.words.empty() || p.rejected || !p.firm) return false;
   const auto label = read_label(p.words);
-  if (!label || !is_plausible(p, *label, n, true)) return false;
+  bool alone = false;
+  if (!label || !is_plausible(p, *label, n, true, alone)) return false;
   GaugeValue number = tokens_[n].number;
   const double total = tokens_[n + 3].number.value * unit->bytes;
   digits_matter_ = true;
@@ -1006,14 +1063,16 @@ FreeformLine read_freeform(std::string_view line) {
   FreeformLine out =
       FreeformReader(read.substr(head.length), line.substr(head.length), line.starts_with("| epoch ")).read();
   for (std::size_t* at : {&out.step_at, &out.total_at, &out.epoch_at, &out.rate_at}) *at += head.length;
+  const std::optional<int> tagged = device_in_word(lower(head.tag));
   for (FreeformValue& value : out.values) {
     value.number_at += head.length;
     if (value.reading.phase.empty()) value.reading.phase = parse_phase(head.tag);
+    if (tagged && !value.device && !is_machine_metric(value.reading.metric)) value.device = tagged;
     if (names_part(head.tag) && !is_machine_metric(value.reading.metric))
       value.reading.label = std::string(head.tag) + " " + value.reading.label;
     if (value.device_at != FreeformValue::none) value.device_at += head.length;
   }
-  out.repeatable &= !head.by_time && !names_part(head.tag);
+  out.repeatable &= !head.by_time && !names_part(head.tag) && !tagged;
   out.bytes_examined = head.bytes_examined;
   return out;
 }
@@ -1115,6 +1174,16 @@ bool may_name_pair(std::string_view block, std::size_t at) {
   const std::size_t unit = text.find_first_not_of("0123456789., ", number);
   if (unit != text.npos && std::string_view("gGmM").find(text[unit]) != std::string_view::npos) return true;
   return slash != text.npos && number < slash && text.find_first_not_of("0123456789. gGmMiIbB:") == slash;
+}
+
+bool may_precede_pair(std::string_view block, std::size_t at) {
+  constexpr std::size_t most = 48;  // bytes
+  const std::string_view text = block.substr(at, most).substr(0, block.substr(at, most).find('\n'));
+  const std::size_t slash = text.find('/');
+  if (slash == text.npos || slash == 0) return false;
+  const std::size_t before = text.find_last_not_of(" gGmMkKiIbB", slash - 1),
+                    after = text.find_first_not_of(' ', slash + 1);
+  return before != text.npos && after != text.npos && is_digit(text[before]) && is_digit(text[after]);
 }
 
 bool may_end_bar(std::string_view block, std::size_t at) {

@@ -28,6 +28,7 @@ struct FreeformValue {
   std::size_t device_at = none;  ///< position of the device in the line, or `none`
   /// One unit of the last digit, if the line prints no unit but other lines of the same words may; else 0.
   double bare_digit = 0;
+  bool alone = false;  ///< a measurement only if other lines of the same words have other numbers
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 };
@@ -71,6 +72,8 @@ void emit_step(const Match& m, EventSink& sink);
 
 /// For "step", "iter", "epoch": a number must follow, with only words of a label in between.
 bool may_name_step(std::string_view block, std::size_t at);
+/// For "cuda:0": "20114 MiB / 24576 MiB" must follow, with only a mark in between.
+bool may_precede_pair(std::string_view block, std::size_t at);
 /// For "memory", "alloc", "peak": the same, or a unit is before it.
 bool may_name_memory(std::string_view block, std::size_t at);
 /// For "gpu:", "gpu=": a number with a unit, or a number and a slash must follow.

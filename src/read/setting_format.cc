@@ -47,9 +47,10 @@ std::string key_regex(std::string_view key, SettingType type, SettingSpelling sp
   std::string regex = "(?:--" + spelled;
   regex += truth ? R"((?![\w-])(?: {0,3}$|(?= --)|(?= \\)|[ =]{1,3}['"]?))" : R"([ =]{1,3}['"]?)";
   if (spelling == SettingSpelling::key)
-    regex += R"(|(?<![\w-]))" + spelled + R"(['"]?(?: {0,2}[:=] {0,2}| ?\.{3,80} ?| {1,40}\| {1,40}| {2,40})['"]?)";
+    regex +=
+        R"(|(?<![\w-]))" + spelled + R"(['"]?(?: {0,40}[:=] {0,8}| ?\.{3,80} ?| {1,40}(?:\||│|┃) {1,40}| {2,40})['"]?)";
   if (const std::string words = replaced(key, " "); spelling == SettingSpelling::key && words != key)
-    regex += R"(|(?<![\w-])(?<!\w )(?i:)" + words + R"()['"]?(?:: {0,4}| ?\.{3,80} ?| {1,40}\| {1,40})['"]?)";
+    regex += R"(|(?<![\w-])(?<!\w )(?i:)" + words + R"()['"]?(?:: {0,4}| ?\.{3,80} ?| {1,40}(?:\||│|┃) {1,40})['"]?)";
   regex += ")(?:";
   if (type == SettingType::word) regex += R"((?:<?[A-Z]\w{1,30}\.)?)";
   regex += value_regex(type);
@@ -118,13 +119,15 @@ KeyTexts texts_of_key(std::string_view key, SettingType type, SettingSpelling sp
 }
 
 bool is_key(std::string_view block, std::size_t at, std::size_t size) {
+  constexpr char vertical = '\xE2';  // the first byte of │ and ┃, which separate the cells of a table
   const bool option = at >= 2 && block.substr(at - 2, 2) == "--";
   const bool begins = at == 0 || option || !is_dashed_name_char(block[at - 1]);
   const std::string_view after = block.substr(at + size, 2);
   const char next = after.empty() ? '\n' : after[0];
   const bool blank =
       next == ' ' &&
-      (option || (after.size() > 1 && std::string_view(" :=.|").find(after[1]) != std::string_view::npos));
+      (option || (after.size() > 1 &&
+                  (std::string_view(" :=.|").find(after[1]) != std::string_view::npos || after[1] == vertical)));
   return begins && (blank || std::string_view("'\":=.\n\r\\").find(next) != std::string_view::npos);
 }
 

@@ -1,6 +1,6 @@
 // A setting of a run as programs print it: a row of parsers/*.toml. It is a key in all its spellings (key=8, key: 8,
-// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`; in any letter case; a dash, a blank or nothing may
-// replace an underscore, as in maxSeqLen), or a text that shows the setting. The last printed value wins.
+// 'key': 8, "key": 8, --key 8, --key=8, `key ........ 8`, a cell │ key │ 8 │; in any letter case; a dash, a blank or
+// nothing may replace an underscore, as in maxSeqLen), or a text that shows the setting. The last printed value wins.
 #pragma once
 
 #include <array>

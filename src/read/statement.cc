@@ -631,13 +631,22 @@ bool is_heading(const Cursor& cursor) {
 bool is_manual_example(const Cursor& cursor) {
   if (is_heading(cursor)) return true;
   constexpr int reach = 10, near = 3;  // lines with text
-  static constexpr std::array<std::string_view, 15> introductions{
-      " if you see",  " you may see", " you might see", " you will see", " if your ",
-      " you may get", " if you get",  "fails with",     " error like ",  " errors like ",
-      " line like ",  " looks like ", " shows: ",       " what does ",   " prints "};
-  static constexpr std::array<std::string_view, 15> instructions{
-      "use ",       "reduce ", "lower ",    "raise ",  "try ",     "decrease ", "increase ",   "solutions include",
-      "then your ", "your ",   "you need ", "you can", "you may ", "request ",  "then reduce "};
+  static constexpr std::array<std::string_view, 27> introductions{
+      " if you see", " you may see", " you might see", " you will see", " if your ", " you may get", " if you get",
+      "fails with", " error like ", " errors like ", " line like ", " looks like ", " shows: ", " what does ",
+      " prints ",
+      // Chinese, Japanese, Korean, German, French, Spanish
+      "如果出现", "如果遇到", "若出现", "如下错误", "のようなエラー", "같은 오류", " falls sie ", " wenn sie ",
+      " wenn die ", " si vous ", " si ves ", " si aparece "};
+  static constexpr std::array<std::string_view, 29> instructions{
+      "use ",        "reduce ",   "lower ",       "raise ",
+      "try ",        "decrease ", "increase ",    "solutions include",
+      "then your ",  "your ",     "you need ",    "you can",
+      "you may ",    "request ",  "then reduce ", "请",
+      "可以",        "建议",      "减小",         "降低",
+      "バッチ",      "배치",      "reduzieren",   "verringern",
+      "verkleinern", "réduisez",  "diminuez",     "reduce el ",
+      "reduzca "};
   static constexpr std::array<std::string_view, 15> writers{
       " i ",        " my ", " we ",   " our ",   " i'm ",     " i've ",           " me ",
       " us ",       " hi ", " hello", " thanks", "reproduce", "expected behavio", "describe the bug",

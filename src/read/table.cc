@@ -59,10 +59,18 @@ std::string name_of_series(std::string_view cell) {
   return name.append(name.empty() ? "container - host RAM (B)" : " - host RAM (B)");
 }
 
+/// "(MiB)", "[GB]"
+bool is_bracketed_unit(std::string_view text) {
+  const bool bracketed =
+      text.size() > 2 && ((text.front() == '(' && text.back() == ')') || (text.front() == '[' && text.back() == ']'));
+  return bracketed && read_unit(text.substr(1, text.size() - 2), true);
+}
+
 /// The names in a line that separates them so; empty if it is not a header. The column of the row's number has no name.
 std::vector<std::string> read_names(std::string_view line, char separator) {
   std::vector<std::string_view> cells;
   line = trimmed(line);
+  const bool plain = separator == ' ' && !line.starts_with('#');
   if (line.starts_with('#')) line = trimmed(line.substr(1));
   split_table_line(line, separator, cells);
   std::vector<std::string> names;
@@ -72,6 +80,10 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   const bool timed = separator != ' ' && line.starts_with('"') && is_name_of_time(lower(trimmed_cell(cells[0])));
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view cell = trimmed_cell(cells[i]);
+    if (plain && names.size() > 1 && is_bracketed_unit(cell)) {  // "step  allocated (MiB)"
+      names.back().append(" ").append(cell);
+      continue;
+    }
     if (cell.empty() ? i > 0 : !(timed || may_be_name(cell))) return {};
     std::string series = timed ? name_of_series(cell) : std::string();
     names.push_back(series.empty() ? std::string(cell) : std::move(series));
@@ -443,6 +455,19 @@ bool find_records(const FirstLines& first, Layout& layout) {
   return true;
 }
 
+/// "step  allocated  reserved (MiB)": the only unit of a header without other separators is that of all amounts.
+void share_unit(std::vector<std::string>& names) {
+  const std::string& last = names.back();
+  const std::size_t open = last.rfind(' ');
+  if (open == last.npos || !is_bracketed_unit(std::string_view(last).substr(open + 1))) return;
+  const std::string unit = last.substr(open);
+  std::vector<std::string> with_unit = names;
+  for (std::string& name : with_unit) name += unit;
+  const std::vector<TableColumn> bare = read_columns(names, {}), columns = read_columns(with_unit, {});
+  for (std::size_t i = 0; i + 1 < names.size(); ++i)
+    if (columns[i].role == ColumnRole::amount && bare[i].unit == 0 && !bare[i].share) names[i] = with_unit[i];
+}
+
 }  // namespace
 
 std::optional<TableHeader> read_header(std::string_view line) {
@@ -454,6 +479,7 @@ std::optional<TableHeader> read_header(std::string_view line) {
   const std::string english = in_english(line);
   header.layout.columns = read_names(english.empty() ? line : english, *separator);
   if (header.layout.columns.empty()) return std::nullopt;
+  if (*separator == ' ') share_unit(header.layout.columns);
   header.columns = read_columns(header.layout.columns, {});
   return header;
 }

@@ -179,6 +179,7 @@ constexpr auto syllables = std::to_array<Translation>({
     {"가", ""},
     {"이", ""},
     {"의", ""},
+    {"된", ""},
     {"량", ""},
     {"：", ":"},
     {"，", ","},

@@ -207,10 +207,8 @@ class Headline {
                          bytes_text(facts.number("run.headroom").value_or(0)));
     if (const auto steep = facts.text("run.steep")) return *steep;
     if (const auto kept = facts.text("snapshot.growth"); kept && growth().empty()) return *kept;
-    const std::string id = "series-" + std::to_string(*analysis_.main_series + 1);
-    const auto main =
-        std::find_if(report_.series.begin(), report_.series.end(), [&](const ReportSeries& of) { return of.id == id; });
-    if (main == report_.series.end()) return growth();
+    const ReportSeries* main = main_series();
+    if (main == nullptr) return growth();
     const auto& forecast = main->trend.forecast;
     const std::string full =
         forecast ? fmt::format("full at {} {:.0f}", main->x_unit, forecast->step) : capacity_hint(*main);
@@ -224,7 +222,8 @@ class Headline {
     const bool unclear = verdict_.cause == "undetermined";
     const std::string title = unclear ? "cause unclear" : verdict_.cause_title;
     if (const std::string grew = growth(); !grew.empty() && growth_is_first_reason())
-      return with_title(title, grew + after_semicolon(analysis_.facts.text("trend.increment").value_or("")));
+      return with_title(title, grew + after_semicolon(only_growing()) +
+                                   after_semicolon(analysis_.facts.text("trend.increment").value_or("")));
     if (failure.oom.agent == Agent::signal && failure.oom.kind == OomKind::host)
       return fmt::format("{}; {}{} ({})",
                          analysis_.facts.is_true("host.vanished") ? "a process vanished without a message"
@@ -249,6 +248,19 @@ class Headline {
         file_and_line(scan_.inputs.at(static_cast<std::size_t>(last.span.source)).path, last.span.first_line));
   }
 
+  /// "only rank 3 of 4 grows"; "" if that is not so.
+  std::string only_growing() const {
+    const ReportSeries* main = main_series();
+    return main == nullptr ? "" : only_growing_words(report_, *main);
+  }
+
+  const ReportSeries* main_series() const {
+    const std::string id = "series-" + std::to_string(*analysis_.main_series + 1);
+    const auto found =
+        std::find_if(report_.series.begin(), report_.series.end(), [&](const ReportSeries& of) { return of.id == id; });
+    return found == report_.series.end() ? nullptr : &*found;
+  }
+
   /// Whether the strongest reason of the first cause is a memory series instead of the message.
   bool growth_is_first_reason() const {
     if (report_.causes.empty() || report_.causes.front().because.empty()) return false;
@@ -266,7 +278,8 @@ class Headline {
 }  // namespace
 
 bool headline_may_name_series(Outcome outcome) {
-  return outcome == Outcome::no_oom || outcome == Outcome::at_risk || outcome == Outcome::possible_oom;
+  return outcome == Outcome::no_oom || outcome == Outcome::at_risk || outcome == Outcome::possible_oom ||
+         outcome == Outcome::oom;
 }
 
 std::string headline(const ScanResult& scan, const Analysis& analysis, const Report& report) {

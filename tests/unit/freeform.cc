@@ -217,6 +217,15 @@ TEST_CASE("one request of many is not what is in use") {
   CHECK(read_freeform("Allocated 541065216 bytes for weights with address 21810380800").values.empty());
 }
 
+TEST_CASE("without a step, a bare label is a measurement only next to others") {
+  for (const char* line : {"GPU memory: 24 GB", "memory=8.1GB"}) {
+    const FreeformLine printed = read_freeform(line);
+    REQUIRE(printed.values.size() == 1);
+    CHECK(printed.values[0].alone);
+  }
+  CHECK_FALSE(read_freeform("GPU memory used: 8.1 GB").values.at(0).alone);
+}
+
 TEST_CASE("settings, code, prose and failures are no measurements") {
   for (const char* line : {"cache_length: 32768",
                            "limit GPU memory to 2 GB",
@@ -225,7 +234,6 @@ TEST_CASE("settings, code, prose and failures are no measurements") {
                            "max_memory={0: \"20GB\"}",
                            "total memory 23.69 GiB",
                            "Requested memory 12.0 GB",
-                           "GPU memory: 24 GB",
                            "memory saved: 3.2 GB",
                            "print(f\"step {step} memory {mem:.2f} GB\")",
                            "def report(memory=18.2): pass",
