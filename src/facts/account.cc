@@ -177,12 +177,12 @@ std::string_view context_of(Agent agent) {
   }
 }
 
-/// The label of the used part. Batch systems count the whole job, YARN one container of it, the kernel one process.
+/// The label of the used part. Slurm counts the whole job, other schedulers the job or one container of it, the kernel
+/// one process.
 std::string host_share(const Oom& oom) {
-  if (oom.message_format.starts_with("yarn")) return "the container";
   if (!oom.process_name.empty()) return "process " + oom.process_name;
-  if (oom.agent == Agent::cpu_allocator) return "in use";
-  return oom.agent == Agent::scheduler || oom.agent == Agent::slurm ? "the job" : "the killed process";
+  if (oom.agent == Agent::cpu_allocator || oom.agent == Agent::scheduler) return "in use";
+  return oom.agent == Agent::slurm ? "the job" : "the killed process";
 }
 
 /// Metal's allocator counts its heaps, with what is free in them.

@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 #include "read/label.h"
 #include "read/parser.h"
 #include "read/tokens.h"

@@ -56,7 +56,7 @@ std::string scope_text(const FixSetting& setting) {
   return scope;
 }
 
-/// For example "saves 4.20 to 6.00 GiB, enough on its own, up to 5% slower".
+/// For example "saves 4.20 to 6.00 GiB, enough on its own, slightly slower".
 std::string details_text(const Page& page, const ReportFix& fix, bool verbose) {
   std::vector<std::string> parts = fix_details(fix);
   if (!verbose)

@@ -86,7 +86,7 @@ std::string_view cost_text(int cost);
 /// The effect of a fix on the training result: class 0 to 3. Other numbers are clamped.
 std::string_view risk_text(int risk);
 inline constexpr std::string_view enough_words = "enough on its own", free_words = "costs nothing";
-/// For example "costs nothing" or "up to 5% slower, numerics differ slightly"; "" if unknown.
+/// For example "costs nothing" or "slightly slower, numerics differ slightly"; "" if unknown.
 std::string cost_words(const ReportFix& fix);
 /// "Fixed when", or "Done when" for a diagnostic, which fixes nothing.
 std::string_view success_label(const ReportFix& fix);

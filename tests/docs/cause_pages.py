@@ -61,7 +61,7 @@ VARIABLE_PLACES = {"XLA_": "JAX", "LIBTPU": "JAX", "FLAGS_": "Paddle", "TF_": "T
                    "ASCEND": "Ascend", "ZE_": "Intel", "amd-smi": "AMD", "npu-smi": "Ascend", "xpu-smi": "Intel",
                    "torch.mps": "Mac"}
 
-COSTS = ("no slowdown", "up to 5% slower", "5 to 25% slower", "25 to 50% slower", "more than 50% slower")
+COSTS = ("no slowdown", "slightly slower", "5 to 25% slower", "25 to 50% slower", "more than 50% slower")
 RISKS = ("", "numerics differ slightly", "hyper-parameters may need retuning", "the result changes")
 
 # How a reason reads where the value of the log is missing: by fact, otherwise by the fact's unit.
