@@ -104,16 +104,16 @@ bool is_repeated(const Match& m) {
   };
   const std::string_view here = trimmed(m.cursor.line().body());
   const std::string words = words_of(here);
-  std::vector<std::string> others;
+  std::vector<std::string> alike;
   const auto look = [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
-    if (text != here && words_of(text) == words && std::find(others.begin(), others.end(), text) == others.end())
-      others.emplace_back(text);
-    return others.size() < 2;
+    if (text != here && words_of(text) == words && std::find(alike.begin(), alike.end(), text) == alike.end())
+      alike.emplace_back(text);
+    return alike.size() < 2;
   };
   m.cursor.forward(reach, look);
-  if (others.size() < 2) m.cursor.backward(reach, look);
-  return others.size() >= 2;
+  if (alike.size() < 2) m.cursor.backward(reach, look);
+  return alike.size() >= 2;
 }
 
 void emit_value(const Match& m, const FreeformValue& v, const Origin& object, EventSink& sink) {
