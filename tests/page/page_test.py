@@ -173,7 +173,7 @@ class Contents(InABrowser):
                            (STORIES / "smi_export_fills_up.csv", "GPU 1, NVIDIA L40S"),
                            (STORIES / "smi_export_fills_up.csv", "only GPU 1 of 2 grows; full at"),
                            (many_ranks(), "GPU 3 · at step 1200 · rank 3 · "),
-                           (many_ranks(), "Only rank 3 of 64 grows: look for what it does and the others do not.")):
+                           (many_ranks(), "only rank 3 of 64 grows")):
             page = self.open(self.report_on(log), **WIDE)
             card = page.evaluate("document.querySelector('#verdict').innerText")
             self.assertIn(words, card)
