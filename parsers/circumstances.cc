@@ -6,6 +6,7 @@
 // src/facts/fact_specs.cc). The last printed value wins.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/ascii.h"
@@ -121,6 +122,22 @@ void remat_floor(const Match& m, EventSink& sink) {
   sink.setting("remat_limit", m[1]);
   sink.setting("remat_floor", m[2]);
 }
+
+/// may_match: before the name of the script, the line calls a Python by its version.
+bool follows_versioned_python(std::string_view block, std::size_t at) {
+  constexpr std::size_t reach = 1000;
+  static constexpr std::string_view python = "python";
+  std::string_view before = block.substr(at - std::min(at, reach), std::min(at, reach));
+  before.remove_prefix(before.find_last_of("\r\n") + 1);
+  for (std::size_t word = before.find(python); word != before.npos; word = before.find(python, word + 1)) {
+    const std::string_view version = before.substr(word + python.size());
+    const std::size_t end = version.find_first_not_of("0123456789.");
+    if (end != version.npos && end > 0 && version[end] == ' ') return true;
+  }
+  return false;
+}
+
+void script(const Match& m, EventSink& sink) { sink.setting("script", m[1]); }
 
 void container(const Match&, EventSink& sink) { sink.setting("container", "container"); }
 

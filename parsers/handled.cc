@@ -92,8 +92,7 @@ bool announces_message(std::string_view text) {
 }  // namespace
 
 bool skips_in_own_words(std::string_view line) {
-  constexpr std::size_t longest = 1200;  // bytes: the allocator's message may be between
-  const std::string text = lower(line.substr(0, longest));
+  const std::string text = lower(line);
   const std::size_t trigger = find_word(text, {"oom", "out of memory", "outofmemoryerror"});
   return trigger != text.npos &&
          find_word(text, {"skip", "skipping", "skipped", "dropping", "dropped", "discarding", "discarded"}) !=

@@ -75,6 +75,19 @@ bool has_device_word(std::string_view block, std::size_t at) {
   return false;
 }
 
+/// may_match: the name of a model follows the label: "GPU: T4", "device_name='RTX 4090'", "GPU: 8 x H100".
+bool labels_model(std::string_view block, std::size_t at) {
+  constexpr std::size_t reach = 24;  // bytes
+  std::string_view text = block.substr(at, reach);
+  const std::size_t separator = text.find_first_of(":=\r\n");
+  if (separator == text.npos) return false;
+  text.remove_prefix(separator + 1);
+  const std::size_t name = text.find_first_not_of(" '\"");
+  if (name == text.npos) return false;
+  return is_digit(text[name]) || (is_upper(text[name]) && name + 1 < text.size() &&
+                                  (is_digit(text[name + 1]) || text.substr(name + 1, 2) == "TX"));
+}
+
 /// False for lines that other patterns read.
 bool is_unclaimed(std::string_view line) {
   for (const std::string_view form :

@@ -14,6 +14,7 @@
 #include "read/line_format.h"
 #include "read/parser.h"
 #include "read/tokens.h"
+#include "text/lines.h"
 
 namespace oomdoctor::parsers::prints {
 namespace {
@@ -140,6 +141,27 @@ void emit_value(const Match& m, const FreeformValue& v, const Origin& object, Ev
 }
 
 }  // namespace
+
+/// may_match: a bracket follows the name, as in "input_ids: torch.Size([8, 4096])". Step lines count tokens.
+bool names_shape(std::string_view block, std::size_t at) {
+  constexpr std::size_t reach = 48;  // bytes: a longer name with its quotes, "shape", a separator and "torch.Size"
+  for (const char c : block.substr(at, reach)) {
+    if (c == '(' || c == '[') return true;
+    if (!is_letter(c) && std::string_view("_.'\": =").find(c) == std::string_view::npos) return false;
+  }
+  return false;
+}
+
+/// may_match: a bracket with a number is on the line, as in "input shape (4, 3, 640, 480)".
+bool is_near_list(std::string_view block, std::size_t at) {
+  constexpr std::size_t reach = 500;  // bytes
+  const std::size_t from = block.substr(0, at).find_last_of("\r\n") + 1;
+  std::string_view line = block.substr(std::max(from, at - std::min(at, reach)));
+  line = line.substr(0, std::min(find_line_end(line), 2 * reach));
+  for (std::size_t i = 0; i + 1 < line.size(); ++i)
+    if ((line[i] == '(' || line[i] == '[') && is_digit(line[i + 1])) return true;
+  return false;
+}
 
 bool holds_memory(const FreeformLine& printed) { return !printed.values.empty(); }
 
