@@ -169,4 +169,37 @@ TEST_CASE("logs that were read before change no report", "[law]") {
   }
 }
 
+TEST_CASE("common step lines are read by their templates", "[law]") {
+  const FormatRegistry readers(all_parsers());
+  for (const std::string line : {
+           "{'loss': 1.2075, 'grad_norm': 0.4375, 'learning_rate': 2.5e-05, 'epoch': 0.25, 'num_input_tokens_seen': "
+           "65536}",
+           "[2025-03-01 10:00:00,125] [INFO] [logging.py:96:log_dist] [Rank 0] step=40, skipped=0, lr=[2.5e-06], "
+           "mom=[(0.9, 0.95)]",
+           "2025-03-01 10:00:00 | INFO | train_inner | epoch 002:    40 / 5000 loss=7.25, ppl=152.2, wps=8192.5, "
+           "lr=5e-05",
+           "[2025-03-01 10:00:00 vit_small] (main.py 204): INFO Train: [2/90][40/500]  eta 0:12:30 lr 0.00025  loss "
+           "6.75 (6.80)  mem 9216MB",
+           " iteration       40/    5000 | consumed samples:        10240 | elapsed time per iteration (ms): 512.5 | "
+           "lm loss: 7.25E+00 |",
+           "2025-03-01 10:00:00 - mmengine - INFO - Epoch(train) [2][ 40/500]  lr: 2.5000e-04  eta: 0:12:30  memory: "
+           "9216  loss: 1.25",
+           "[03/01 10:00:00 d2.utils.events]:  eta: 0:12:30  iter: 40  total_loss: 1.25  time: 0.512  lr: 0.00025  "
+           "max_mem: 9216M",
+           "[titan] 2025-03-01 10:00:00,125 - root - INFO - step: 40  loss:  7.2500  memory: 61.25GiB(77.40%)  tps: "
+           "8,192  mfu: 40.25%",
+           "Epoch 2:  40%|####      | 40/100 [00:20<00:30,  2.05it/s, loss=1.25, v_num=3]",
+           "step 40 | loss 7.25 | lr 2.5e-04 | gpu_mem 9.25 GB | peak 11.50 GB | 8192.5 tok/s",
+           "Train Epoch: 2 [640/5000 (13%)]  Loss: 1.250000  Accuracy: 0.40625",
+       }) {
+    CAPTURE(line);
+    constexpr int often = 6;  // the front, the form and the line are each met twice
+    std::string text;
+    for (int i = 0; i < often; ++i) text += line + "\n";
+    TemplateCache memo;
+    mapped(readers, text, memo);
+    CHECK(memo.find_unsearched(line).shape != nullptr);
+  }
+}
+
 }  // namespace oomdoctor
