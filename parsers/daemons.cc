@@ -88,9 +88,6 @@ void systemd_oomd(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
-/// The kill below reads the list itself. Here the line is only no value of a series.
-void candidate(const Match&, EventSink& sink) { sink.setting("daemon_candidates", "true"); }
-
 /// The first program is the largest.
 void windows(const Match& m, EventSink& sink) {
   sink.setting("system", "Windows");

@@ -30,12 +30,26 @@ std::string limit_above(const Cursor& cursor) {
   return std::string(line ? trimmed(line->text.substr(line->text.find(label) + label.size())) : "");
 }
 
+/// The threshold that the program sets after the restarts: "dask.config.set({'distributed.worker.memory.terminate':
+/// False})".
+void find_threshold(const Cursor& cursor, EventSink& sink) {
+  static constexpr std::string_view name = "worker.memory.terminate";
+  const auto line = find_after(cursor, max_lines_to_killed_worker, name);
+  if (!line) return;
+  const std::string_view rest = line->text.substr(line->text.find(name) + name.size());
+  const std::size_t begin = rest.find_first_not_of("\"': =,"), end = rest.find_first_of(" ,})", begin);
+  if (begin == rest.npos) return;
+  sink.cite(*line);
+  sink.setting("worker_terminate", rest.substr(begin, end == rest.npos ? end : end - begin));
+  sink.cite(cursor.line());
+}
+
 }  // namespace
 
 void nanny(const Match& m, EventSink& sink) {
   // A limit of 0% means "no limit". Old versions do not know this meaning and restart the worker anyway: no memory was
   // full.
-  if (m.text.find("exceeded 0% memory") != std::string_view::npos) return;
+  if (m.text.find("exceeded 0% memory") != std::string_view::npos) return find_threshold(m.cursor, sink);
   Origin where;
   where.pid = m.has(1) ? std::optional(leading_integer(m[1])) : process_below(m.cursor);
   sink.at(where);

@@ -132,13 +132,30 @@ void emit_cut_off(const Incident& failure, std::vector<Note>& notes) {
         {Severity::note, "the message is cut off: the amounts after that place are unknown", failure.evidence, true});
 }
 
+/// Notes that Dask ended workers at a threshold of 0, and what to set, unless the log sets it afterwards.
+void emit_no_budget(const ScanResult& scan, std::vector<Note>& notes) {
+  const auto budget = scan.settings.find("worker_budget"), threshold = scan.settings.find("worker_terminate");
+  if (budget == scan.settings.end()) return;
+  const bool corrected =
+      threshold != scan.settings.end() && threshold->second.value.find_first_not_of("0.") != std::string::npos;
+  notes.push_back(
+      {Severity::warning,
+       fmt::format(
+           "Dask restarted workers at {} of their memory: the threshold terminate was 0, and memory was not short. {}",
+           budget->second.value,
+           corrected
+               ? fmt::format("The log also sets it to {}: Dask reads it when a worker starts", threshold->second.value)
+               : "Set it to false or to 0.95"),
+       corrected ? threshold->second.evidence : budget->second.evidence});
+}
+
 /// Explains lines that look like an out-of-memory failure and are none. They are warnings, so that the short
 /// report shows them as well: nothing else in it says why.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
   };
-  static constexpr std::array<Lookalike, 10> lookalikes{
+  static constexpr std::array<Lookalike, 9> lookalikes{
       {{"physics_buffer",
         "the scene needs a larger {} in PhysX's settings: a buffer of fixed size was too small, not memory"},
        {"worker_high", "Dask warned that {} is much for the limit of a worker; nothing failed"},
@@ -149,10 +166,6 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
        {"worker_paused", "a worker was paused at {} of its memory limit: Dask waits, nothing failed"},
        {"worker_resumed", "the worker continued below {} of its memory limit"},
        {"pod_rejected", "Kubernetes rejected the pod; memory was not the reason: {}"},
-       {"worker_budget",
-        "Dask restarted workers at {} of their memory: the threshold terminate is 0, and memory was not short. Set it "
-        "to "
-        "false or to 0.95"},
        {"kernel_memory",
         "a kernel needs more of the chip's shared memory than the hardware has ({}), which is not the GPU's memory: "
         "smaller blocks or fewer stages help"},
@@ -180,6 +193,27 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   for (const RemarkedLookalike& lookalike : remarked)
     if (const Event* found = scan.find_remark(lookalike.remark); found != nullptr)
       notes.push_back({Severity::warning, std::string(lookalike.words), found->evidence});
+}
+
+/// Notes what NVIDIA's catalog of Xids says about rows of memory that the driver replaces: 63 is recorded, 64 could not
+/// be.
+void emit_replaced_rows(const ScanResult& scan, std::vector<Note>& notes) {
+  constexpr std::string_view begin = "Xid (PCI:";
+  constexpr double not_recorded = 64;
+  const Event* replaced = scan.find_remark("device/remapped");
+  if (replaced == nullptr) return;
+  const std::string& line = replaced->evidence.excerpt;
+  const std::size_t at = line.find(begin), end = line.find(')', at);
+  if (at == line.npos || end == line.npos) return;
+  std::string bus = line.substr(at + begin.size(), end - at - begin.size());
+  if (bus.find('.') == bus.npos) bus += ".0";
+  const bool failed = std::get<Remark>(replaced->what).number == not_recorded;
+  notes.push_back({Severity::warning,
+                   fmt::format("{} `nvidia-smi --gpu-reset -i {}`{}",
+                               failed ? "start no more work on this GPU, and reset it:"
+                                      : "programs can go on. The reset needs an idle GPU:",
+                               bus, failed ? ". If it comes again, the GPU needs service" : ""),
+                   replaced->evidence});
 }
 
 /// Notes a refusal below the limit on one block, which that limit does not explain.
@@ -398,6 +432,8 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_no_values(scan, out.notes);
     emit_room(scan, out.notes);
     emit_lookalikes(scan, out.notes);
+    emit_no_budget(scan, out.notes);
+    emit_replaced_rows(scan, out.notes);
     emit_preemption(scan, out.notes);
     emit_exit_code(scan, out.runs, out.notes);
     emit_last_step(scan, out.runs, out.notes);

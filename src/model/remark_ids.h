@@ -89,6 +89,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"text/leak_claimed", "a program or a tool says that memory leaks"},
     {"failure/unclear", "a line speaks of memory that ran out, but not clearly of the program's own"},
     {"table/no_values", "a row of a table of memory whose cells contain no values"},
+    {"line/read_elsewhere", "a line of a list that the message next to it reads: alone, it means nothing"},
     {"pool/no_tokens", "SGLang computed a negative number of tokens for its key-value cache"},
     {"pool/no_memory", "vLLM computed no memory, or less than none, for its key-value cache"},
     {"host/overcommit", "the host refused a fork or a mapping"},
