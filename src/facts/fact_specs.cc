@@ -423,6 +423,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.slurm_command", text, "the command that requested the memory of an interactive Slurm job"},
       {"settings.slurm_job", text, "the number of the Slurm job"},
       {"settings.snakemake", truth, "Snakemake runs the job"},
+      {"settings.torchmetrics", truth, "the traceback passes through torchmetrics"},
       {"settings.unsloth", truth, "Unsloth replaces the layers of the model and its loss"},
       {"settings.jetson", truth, "the machine is a Jetson: its CPU and its GPU share one memory"},
       {"settings.fused_adam_unbuilt", truth,
@@ -545,6 +546,8 @@ const std::vector<FactSpec>& fact_specs() {
        "upper bound of what the smaller batch frees (half, if the batch is not known)"},
       {"advice.logits_vocabulary", count, "the published vocabulary whose logits have the size of the request"},
       {"advice.live_logits", truth, "the largest tensors in the log's list are logits, by a published vocabulary"},
+      {"advice.logits", bytes, "the logits: the request, or XLA's largest buffer if it is theirs"},
+      {"advice.planned_vocabulary", count, "the published vocabulary of the logits that are XLA's largest buffer"},
       {"advice.logits_width", count, "bytes of each of these logits"},
       {"advice.states", bytes, "weights, gradients and optimizer states: measured, or their lower bound"},
       {"advice.states_excess", bytes, "by how much their lower bound exceeds the device"},
@@ -554,7 +557,9 @@ const std::vector<FactSpec>& fact_specs() {
       {"advice.fraction_to", ratio, "the same as a fraction of the device"},
       {"advice.host_to", bytes, "host RAM to request: 1.3 times the largest need that is known"},
       {"advice.host_basis", text,
-       "that need: the limit, the use, the machine's RAM, or the checkpoint files that are loaded"},
+       "that need: the limit, the use, the machine's RAM, or the checkpoint files that are loaded; and whether whole "
+       "GiB "
+       "are much more"},
       {"advice.shm_to", bytes, "size of /dev/shm to request"},
       {"advice.workers_to", count, "data loader workers: half of what there are"},
       {"advice.restart_every", steps, "steps between restarts that stay clear of the full device"},
