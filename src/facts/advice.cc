@@ -220,13 +220,16 @@ void advice_facts(Facts& facts) {
   const auto loaded = facts.is_true("run.started") ? std::nullopt : get("settings.checkpoint_size");
   if (bound || (used && facts.is_true("host.evicted"))) {
     const double known = std::max({used.value_or(0), bound.value_or(0), loaded.value_or(0)});
-    set("advice.host_to", round_up(known * host_room, static_cast<double>(GiB)),
-        {"host.used", "host.limit", "host.capacity", "settings.checkpoint_size"});
+    const double to = round_up(known * host_room, static_cast<double>(GiB));
+    set("advice.host_to", to, {"host.used", "host.limit", "host.capacity", "settings.checkpoint_size"});
     const std::string_view basis = known == loaded     ? "the checkpoint files"
                                    : known == used     ? "the use"
                                    : get("host.limit") ? "the limit"
                                                        : "the machine's RAM";
-    facts.set("advice.host_basis", Value{std::string(basis)}, facts.find("advice.host_to")->evidence);
+    // Whole GiB are printed: 512 MiB become 1 GiB, twice as much.
+    const bool far = to > (host_room + 0.05) * known;
+    facts.set("advice.host_basis", Value{std::string(basis) + (far ? ", rounded up" : "")},
+              facts.find("advice.host_to")->evidence);
   }
   if (facts.is_true("host.shm_full")) set("advice.shm_to", shared_memory, {});
   if (const auto workers = get("settings.num_workers"); workers && *workers >= 1)

@@ -147,7 +147,8 @@ bool keeps_graph(const Incident& incident) {
   });
 }
 
-/// A type of half the size that has room for usual values; "" if there is none.
+/// A type of half the size that has room for usual values; "" if there is none. Half of a hopeless request does not fit
+/// either.
 std::string_view smaller_type(std::string_view type) {
   if (type == "float64") return "float32";
   if (type == "complex128") return "complex64";
@@ -235,7 +236,8 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.gathers", by({Agent::cpu_allocator}) && gathers_data(primary));
   if (const auto type = scan.settings.find("array_type"); host && type != scan.settings.end())
     if (const std::string_view smaller = smaller_type(type->second.value); !smaller.empty())
-      facts.set("host.smaller_type", Value{std::string(smaller)}, {type->second.evidence});
+      if (constexpr i64 hopeless = 128 * GiB; !primary.oom.request || primary.oom.request->count < hopeless)
+        facts.set("host.smaller_type", Value{std::string(smaller)}, {type->second.evidence});
   set_true("host.reads_table", by({Agent::cpu_allocator}) && reads_table(primary));
   set_true("host.keeps_graph", by({Agent::cpu_allocator}) && keeps_graph(primary));
   const i64 victims = host ? primary.victims : 0;

@@ -332,6 +332,9 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
           return path_contains(f.file, "torch/distributed/fsdp/") || f.code.find("= FSDP(") != std::string::npos;
         }))
       facts.set("settings.fsdp", Value{true}, here);
+    if (std::any_of(frames.begin(), frames.end(),
+                    [](const Frame& f) { return path_contains(f.file, "/torchmetrics/"); }))
+      facts.set("settings.torchmetrics", Value{true}, here);
     if (const std::string_view type = quantised_type(frames); !type.empty())
       facts.set("settings.load_type", Value{std::string(type)}, here);
     // DeepSpeed's stage 3 has its own file.
