@@ -66,8 +66,15 @@ void list(const Match& m, EventSink& sink) {
     return true;
   };
   add(m.cursor.line().text);
-  m.cursor.forward(max_files, [&](const Line& line) { return add(line.text); });
+  Line list = m.cursor.line();
+  m.cursor.forward(max_files, [&](const Line& line) {
+    const i64 before = count;
+    const bool listed = add(line.text);
+    if (count > before) list.last = line.last;
+    return listed;
+  });
   if (count == 0) return;
+  sink.cite(list);
   sink.setting("checkpoint_files", std::to_string(count));
   sink.setting("checkpoint_largest", decimal_bytes_text(largest));
   sink.setting("checkpoint_size", decimal_bytes_text(sum));

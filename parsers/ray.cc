@@ -31,6 +31,7 @@ struct LargestUser {
   std::string words;  ///< empty if there is no table
   i64 pid = 0;        ///< 0 if several rows have the same command
   std::string size;   ///< "26.84 GB"
+  Line rows = {};     ///< from its first row to its last one
 };
 
 /// Reads the table below the message, "PID MEM(GB) COMMAND" or "PID MEM COMMAND". It is sorted, so the first row is the
@@ -43,6 +44,7 @@ LargestUser find_largest_user(const Cursor& cursor) {
   int count = 0;
   double sum = 0;
   bool head = false;
+  Line rows;
   cursor.forward(table_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.body());
     if (!head) {
@@ -62,7 +64,8 @@ LargestUser find_largest_user(const Cursor& cursor) {
       if (size.ends_with("GB")) size.resize(size.size() - 2);
     }
     if (command != name) return true;
-    ++count;
+    if (++count == 1) rows = line;
+    rows.last = line.last;
     std::size_t at = second;
     if (const auto gigabytes = read_number(row, at)) sum += gigabytes->value;
     return true;
@@ -70,15 +73,17 @@ LargestUser find_largest_user(const Cursor& cursor) {
   if (name.empty()) return {};
   const bool several = count > 1;
   size += " GB";
-  if (!several) return {name + ", " + size, pid, size};
-  return {fmt::format("{} of {}, {:.2f} GB in all, {} at most", count, name, sum, size), 0, size};
+  if (!several) return {name + ", " + size, pid, size, rows};
+  return {fmt::format("{} of {}, {:.2f} GB in all, {} at most", count, name, sum, size), 0, size, rows};
 }
 
 /// Emits the largest user, and its size if it is another process than the killed one.
 void emit_largest_user(const Cursor& cursor, i64 killed, EventSink& sink) {
   const LargestUser user = find_largest_user(cursor);
   if (user.words.empty()) return;
+  sink.cite(user.rows);
   sink.setting("largest_user", user.words);
+  sink.cite(cursor.line());
   if (user.pid <= 0 || killed <= 0 || user.pid == killed) return;
   sink.setting("largest_other", user.size.substr(0, user.size.size() - 2) + "GiB");
   sink.setting("largest_other_pid", std::to_string(user.pid));

@@ -300,17 +300,26 @@ bool is_set_to_train(const ScanResult& scan) {
 
 /// The families of formats that tools print which watch a machine, its devices, containers and processes from outside.
 constexpr auto monitors = std::to_array<std::string_view>(
-    {"amd_smi",    "containers", "dcgm",         "free_table", "gpu_processes", "gpustat",    "gputil",
-     "host_tools", "mprof",      "macos_memory", "nvitop",     "procfs",        "prometheus", "rocm_smi",
-     "scalars",    "smi",        "smi_monitor",  "smi_query",  "smi_table",     "xpu_smi",    "windows_counters"});
+    {"amd_smi",        "containers", "dcgm",       "free_table",   "gpu_processes",   "gpustat",
+     "gputil",         "host_tools", "mprof",      "macos_memory", "npu_smi",         "nvitop",
+     "other_monitors", "procfs",     "prometheus", "rocm_smi",     "scalars",         "smi",
+     "smi_monitor",    "smi_query",  "smi_table",  "xpu_smi",      "windows_counters"});
+
+/// Memory of a device, which any program may use: "VRAM 9.1 / 24.0 GB".
+bool is_of_whole_device(const Series& s) {
+  return s.metric == Metric::used || s.metric == Metric::free || s.metric == Metric::utilization ||
+         (s.metric == Metric::memory && s.capacity > 0);
+}
 
 /// True if all that oomdoctor understood in the logs is the output of monitors, and this is most of what they contain:
 /// a program's own lines may be those that it did not understand. Lines that only print the RAM of the whole machine
-/// come from a script that watches it.
+/// come from a script that watches it, and so do the values of whole devices, if a log has little else.
 bool has_monitors_only(const ScanResult& scan) {
   const auto& by_parser = scan.coverage.by_parser;
-  const bool machine = std::all_of(scan.series.begin(), scan.series.end(), [](const Series& s) {
-    return is_machine_metric(s.metric) || s.metric == Metric::host_utilization;
+  const bool prints_only = 10 * scan.coverage.claimed >= 9 * scan.coverage.lines;
+  const bool machine = std::all_of(scan.series.begin(), scan.series.end(), [&](const Series& s) {
+    return is_machine_metric(s.metric) || s.metric == Metric::host_utilization ||
+           (prints_only && is_of_whole_device(s));
   });
   return 2 * scan.coverage.claimed >= scan.coverage.lines &&
          std::all_of(by_parser.begin(), by_parser.end(), [&](const auto& claimed) {

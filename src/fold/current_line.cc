@@ -23,7 +23,7 @@ void CurrentLine::at(const Origin& origin) {
 
 void CurrentLine::cite(const Line& line) {
   cited_.reset();
-  if (line.number == number()) return;
+  if (line.number == number() && line.last == line_->last_line) return;
   cited_ = evidence();
   cited_->span = {.source = cited_->span.source, .first_line = line.number, .last_line = line.last};
   cited_->excerpt = std::string(line.text.substr(0, Evidence::max_excerpt));

@@ -168,8 +168,8 @@ Event ResultBuilder::event_here() {
   const RunTracker::StreamState* own = runs_.find_stream(here_.stream());
   if (own == nullptr) own = runs_.find_stream(here_.printer());
   const RunTracker::StreamState* stream = own != nullptr ? own : runs_.find_stream({});
-  // Ray's daemon reports the end of a worker, and only the job's driver prints steps.
-  if (stream == nullptr && !here_.origin().rank) stream = runs_.find_only_stream();
+  // Ray's daemon reports the end of a worker, and only the job's driver prints steps. Ranks make the same ones.
+  if (stream == nullptr) stream = runs_.find_common_stream(here_.origin().rank.has_value());
   if (stream != nullptr) {
     e.when.step = stream->step;
     e.when.before = stream->before;

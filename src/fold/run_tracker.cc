@@ -64,14 +64,19 @@ RunPlace RunTracker::place() const {
   return place;
 }
 
-const RunTracker::StreamState* RunTracker::find_only_stream() const {
-  const StreamState* only = nullptr;
+const RunTracker::StreamState* RunTracker::find_common_stream(bool of_a_rank) const {
+  constexpr std::size_t max_compared = 1024;
+  const StreamState* common = nullptr;
+  bool only_ranks = true;
+  if (streams_.size() > max_compared) return nullptr;
   for (const auto& [id, stream] : streams_) {
     if (!stream.step) continue;
-    if (only != nullptr) return nullptr;
-    only = &stream;
+    only_ranks = only_ranks && id.kind == StreamId::StreamKind::rank;
+    if ((of_a_rank || common != nullptr) && !only_ranks) return nullptr;  // other processes may do other work
+    if (common != nullptr && (stream.step != common->step || stream.before != common->before)) return nullptr;
+    common = &stream;
   }
-  return only;
+  return common;
 }
 
 std::optional<double> RunTracker::epoch_of(const CurrentLine& here) const {

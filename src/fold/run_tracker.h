@@ -78,8 +78,9 @@ class RunTracker {
   StreamState& stream(const CurrentLine& here);
   /// Null for a stream without a line that counts.
   const StreamState* find_stream(const StreamId& id) const;
-  /// The stream that made steps, if it is the only one; else null.
-  const StreamState* find_only_stream() const;
+  /// The stream that made steps, if it is the only one, or one of ranks that are all at the same step; else null. The
+  /// steps of other processes say nothing about a rank.
+  const StreamState* find_common_stream(bool of_a_rank) const;
   /// Of a stream in the current run; null if it made no step in it.
   const StreamProgress* find_progress(const StreamId& id) const;
   /// How often the job ended or resumed. Progress after that belongs to another process.

@@ -119,7 +119,7 @@ struct Frame {
   /// A library's frame that failed elsewhere: it raises again, "raise X from e", waits in Python's standard library for
   /// another process or thread, or is text that a library runs.
   bool passes_on = false;
-  bool runs_any = false;  ///< a framework's frame that runs any operation: it does not show where the program was
+  bool runs_any = false;  ///< runs any operation or function: it does not show where the program was
 };
 
 /// One report of exhausted memory. All sizes are in bytes. A size that the report does not print is absent, not zero.

@@ -449,7 +449,21 @@ bool only_passes_on(const Frame& frame) {
                                  [&](std::string_view name) { return path_contains(frame.file, name); });
 }
 
+/// Calls the function that it was given, with all its arguments: a decorator, or a worker that calls a method by name.
+bool is_wrapper(const Frame& frame) {
+  static constexpr auto given = std::to_array<std::string_view>({"func", "fn", "f", "function", "method", "callback"});
+  constexpr std::string_view everything = "(*args, **kwargs)";
+  std::string_view call = frame.code;
+  if (!call.ends_with(everything)) return false;
+  call.remove_suffix(everything.size());
+  for (const std::string_view before : {"return ", "await "})
+    if (call.starts_with(before)) call.remove_prefix(before.size());
+  if (const std::size_t at = call.find(" = "); at != call.npos) call.remove_prefix(at + 3);
+  return call.starts_with("getattr(") || std::find(given.begin(), given.end(), call) != given.end();
+}
+
 bool runs_any(const Frame& frame) {
+  if (is_wrapper(frame)) return true;
   static constexpr auto runtimes = std::to_array<std::string_view>(
       {"/jax/_src/", "/jax/interpreters/", "/torch/autograd/", "/torch/_ops.py", "/torch/nn/modules/module.py",
        "/torch/_dynamo/", "/torch/_inductor/", "/tensorflow/python/eager/", "/tensorflow/python/framework/"});

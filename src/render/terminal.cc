@@ -121,9 +121,10 @@ void add_success(Page& page, const Report& report, std::size_t shown) {
 /// One line for each cause that is possible, "  41% ████▏      Fragmentation", and one for the others.
 void add_candidates(Page& page, const Report& report) {
   constexpr int cells = 10;  // one for 10%
-  for (const auto& [probability, name] : candidate_rows(report))
-    page.text(fmt::format(" {:>4} {} ", percent_text(probability), pad(bar(probability, cells), cells)),
-              plain_line(name));
+  for (const auto& [probability, name, of_several] : candidate_rows(report))
+    page.text(
+        fmt::format(" {:>4} {} ", percent_text(probability), pad(of_several ? "" : bar(probability, cells), cells)),
+        plain_line(name));
 }
 
 void add_all_advice(Page& page, const Report& report) {

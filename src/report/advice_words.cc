@@ -168,7 +168,8 @@ std::string cause_clause(const Report& report, std::string_view title) {
   const std::string sure = fmt::format(" ({})", percent_text(verdict.confidence));
   if (const std::string growth = growth_clause(report); !growth.empty()) return ": " + growth + sure;
   // A title may have a reason of its own: "…: the host was out of RAM".
-  const std::string_view link = title.find("does not say why") != title.npos ? "; probably " : ": ";
+  const bool unsaid = title.find("does not say why") != title.npos || title.find("does not know why") != title.npos;
+  const std::string_view link = unsaid ? "; probably " : ": ";
   // "… while host RAM was nearly full (60%)" would say how full.
   constexpr double doubtful = 0.9;
   const bool has_reason = title.find(": ") != title.npos;
@@ -207,7 +208,14 @@ std::vector<CandidateRow> candidate_rows(const Report& report) {
     names += names.empty() ? name : " or " + uncapitalised(name);
     named += report.causes[i].probability;
   }
-  rows.push_back({others, named >= nearly_all * others ? names : "other causes"});
+  if (named >= nearly_all * others) {
+    rows.push_back({others, names});
+  } else {
+    const double largest = rows.size() < report.causes.size() ? report.causes[rows.size()].probability : 0;
+    rows.push_back({others,
+                    largest > 0 ? fmt::format("other causes, each {} or less", percent_text(largest)) : "other causes",
+                    true});
+  }
   return rows;
 }
 

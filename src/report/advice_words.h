@@ -49,6 +49,7 @@ std::vector<const ReportCause*> candidate_causes(const Report& report);
 struct CandidateRow {
   double probability = 0;
   std::string name;
+  bool of_several = false;  ///< the sum of causes that have no name here: no bar, which would be the longest
 };
 std::vector<CandidateRow> candidate_rows(const Report& report);
 /// The cause with its confidence: "Memory leak: each step keeps memory (95%)". If the cause is unclear, the two most

@@ -235,7 +235,7 @@ class Assembler {
     const auto asks =
         std::find_if_not(oom.frames.rbegin(), oom.frames.rend(), [](const Frame& f) { return f.passes_on; });
     if (asks != oom.frames.rend() && !asks->outer && !asks->file.empty()) r.ask_frame = frame(*asks);
-    const auto is_own = [](const Frame& f) { return !f.library && !f.file.empty(); };
+    const auto is_own = [](const Frame& f) { return !f.library && !f.runs_any && !f.file.empty(); };
     auto own = std::find_if(oom.frames.rbegin(), oom.frames.rend(), is_own);
     // The code that calls a program is the user's, unless it only starts the program.
     if (own != oom.frames.rend() && is_of_program(own->file))

@@ -65,6 +65,9 @@ std::vector<const ReportSeries*> sort_series(const Report& report) {
   std::stable_sort(order.begin(), order.end(), [processes](const ReportSeries* a, const ReportSeries* b) {
     if (a->followed != b->followed) return a->followed;
     if (is_growth(a->trend) != is_growth(b->trend)) return is_growth(a->trend);
+    // The report says that growth was checked: it shows a series of which that is true.
+    if (a->n == b->n && (a->trend.shape == "too_short") != (b->trend.shape == "too_short"))
+      return b->trend.shape == "too_short";
     if (a->n != b->n || !processes) return a->n > b->n;
     return a->max_value > b->max_value;
   });

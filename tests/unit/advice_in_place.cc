@@ -255,4 +255,59 @@ TEST_CASE("a level is that of the last stretch where others before it were elsew
   CHECK(trend_words(report.series[0]) == "in the last long stretch: flat at 587.20 MiB");
 }
 
+/// The texts of all notes, a line each.
+std::string notes_in(const Report& report) {
+  std::string text;
+  for (const auto& note : report.notes) text += note.text + '\n';
+  return text;
+}
+
+TEST_CASE("no note advises what the log sets", "[advice]") {
+  const std::string corrected = notes_in(report_of("circumstances/dask_threshold_set"));
+  CHECK(corrected.find("sets it to False") != corrected.npos);
+  CHECK(corrected.find("Set it to") == corrected.npos);
+}
+
+TEST_CASE("a replaced row of memory comes with what NVIDIA advises", "[advice]") {
+  CHECK(notes_in(report_of("masked/xid_remapped")).starts_with("programs can go on"));
+  const std::string failed = notes_in(report_of("circumstances/row_not_replaced"));
+  CHECK(failed.find("nvidia-smi --gpu-reset -i 0000:9b:00.0") != failed.npos);
+  CHECK(failed.find("needs service") != failed.npos);
+}
+
+TEST_CASE("torchmetrics is named only if the log shows it", "[advice]") {
+  CHECK(first_setting(report_of("circumstances/torchmetrics"), "reset-metrics").starts_with("torchmetrics: "));
+  CHECK(first_setting(report_of("stories/leak"), "reset-metrics").empty());
+}
+
+TEST_CASE("an amount that is rounded far up says so", "[advice]") {
+  CHECK(first_setting(report_of("kubernetes/small_limit"), "raise-host-memory").find("the limit, rounded up") !=
+        std::string::npos);
+  CHECK(advice_in(report_of("stories/host_kubernetes")).find("rounded up") == std::string::npos);
+}
+
+TEST_CASE("lines that only print the memory of a device get no advice for a training loop", "[advice]") {
+  const std::string advice = advice_in(report_of("prints/vram_of_device"));
+  CHECK(!advice.empty());
+  CHECK(advice.find("loss") == advice.npos);
+  CHECK(advice.find("checkpoint") == advice.npos);
+}
+
+TEST_CASE("a line that another message reads is no setting", "[advice]") {
+  constexpr int line_of_kill = 7;  // the list of candidates is above it
+  for (const auto& setting : report_of("daemons/candidates").settings) CHECK(setting.location.line == line_of_kill);
+}
+
+TEST_CASE("a wrapper that calls a function by its name is no place", "[advice]") {
+  const Report report = report_of("ray/called_by_name");
+  REQUIRE(!report.incidents.empty());
+  CHECK(!report.incidents.front().frame);
+}
+
+TEST_CASE("ranks that are all at one step give the step of a failure without a rank", "[advice]") {
+  const Report report = report_of("collateral/steps_of_ranks");
+  REQUIRE(!report.incidents.empty());
+  CHECK(report.incidents.front().step == 221);
+}
+
 }  // namespace oomdoctor
