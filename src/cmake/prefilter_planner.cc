@@ -40,7 +40,7 @@ constexpr double comparison_cost = 1;   ///< each anchor with that fingerprint: 
 constexpr std::size_t sample_size = 65536;  ///< positions in the texts; resolves 0.1 candidates per kilobyte
 constexpr int passes = 4;                   ///< a fifth pass changes nothing
 constexpr unsigned starts = 6;              ///< orders of assignment: their costs differ by a tenth
-constexpr unsigned repairs = 6000;          ///< of the best one: a quarter less by the first 1500, then ever less
+constexpr unsigned repairs = 3000;          ///< of the best one: a quarter less by the first 1500, then a tenth
 constexpr std::size_t words = sample_size / 64;
 using PositionBits = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
 
