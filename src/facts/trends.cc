@@ -270,16 +270,32 @@ bool shows_progress(const ScanResult& scan, const Series& s) {
          2 * scan.progress_lines >= s.n;
 }
 
+/// True if a monitor lists both processes, with their pids or only with their names.
+bool are_listed_together(const Series& s, const Series& other) {
+  if (s.metric != other.metric) return false;
+  const auto named = [](const Series& one) { return !one.has_steps && !one.label.empty(); };
+  return (is_process_series(s) && is_process_series(other)) ||
+         (named(s) && named(other) && s.last_evidence.span.source == other.last_evidence.span.source);
+}
+
+/// True if the series is one of several processes that a monitor lists.
+bool is_listed(const ScanResult& scan, const Series& s) {
+  constexpr std::ptrdiff_t several = 4;
+  return is_process_series(s) || std::count_if(scan.series.begin(), scan.series.end(), [&](const Series& other) {
+                                   return are_listed_together(s, other);
+                                 }) >= several;
+}
+
 /// What the growth of a listed process compares with: the largest RAM of another one, or the RAM of the machine. A list
 /// may contain only small processes: none of them is smaller than one that could fill a machine. A monitor that also
 /// samples the machine lists its processes even if it prints no pid.
 double find_largest_process(const ScanResult& scan, const Series& s) {
   constexpr double least = 1.5 * static_cast<double>(GiB);
   if (s.metric != Metric::host_rss) return 0;
-  const bool listed = is_process_series(s);
+  const bool listed = is_listed(scan, s);
   double largest = listed ? least : 0;
   for (const Series& other : scan.series) {
-    if (listed && other.metric == s.metric && is_process_series(other) && other.origin.pid != s.origin.pid)
+    if (listed && are_listed_together(s, other) && &other != &s && (!s.origin.pid || other.origin.pid != s.origin.pid))
       largest = std::max(largest, other.max_value);
     if ((other.metric != Metric::host_used && other.metric != Metric::host_available) || (!listed && s.has_steps))
       continue;
