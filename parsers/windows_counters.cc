@@ -2,7 +2,8 @@
 // Get-Counter prints. A column of the CSV is the path of a counter: \\MACHINE\Object(instance)\Counter. The counter
 // defines the unit; its bytes are powers of 2^10.
 //
-// "Dedicated Usage" is the memory on the GPU. A GPU or process is named by its LUID, which is not a number of a device.
+// Windows translates the names. "Dedicated Usage" is the memory on the GPU. A GPU or process is named by its LUID,
+// which is not a number of a device.
 #include <array>
 #include <string>
 #include <vector>
@@ -29,24 +30,53 @@ constexpr auto counters =
                             {"process", "working set", "* rss (B)"},
                             {"process v2", "working set", "* rss (B)"},
                             {"process", "private bytes", "* private process memory (B)"},
+                            {"arbeitsspeicher", "verfügbare mb", "host memory available (MiB)"},
+                            {"prozess", "arbeitsseiten", "* rss (B)"},
+                            {"prozess", "private bytes", "* private process memory (B)"},
+                            {"mémoire", "octets disponibles", "host memory available (B)"},
+                            {"mémoire", "mégaoctets disponibles", "host memory available (MiB)"},
+                            {"processus", "plage de travail", "* rss (B)"},
+                            {"memoria", "mbytes disponibles", "host memory available (MiB)"},
+                            {"proceso", "espacio de trabajo", "* rss (B)"},
+                            {"память", "доступно мб", "host memory available (MiB)"},
+                            {"процесс", "рабочий набор", "* rss (B)"},
                             {"process v2", "private bytes", "* private process memory (B)"},
                             {"gpu adapter memory", "dedicated usage", "adapter * - vram in use (B)"},
                             {"gpu process memory", "dedicated usage", "* - vram in use (B)"}});
+
+/// Small letters of one byte each: typeperf writes in the code page of the system, PowerShell in UTF-8. Both pages put
+/// 32 bytes between a large and a small letter.
+std::string fold_code_page(std::string_view text) {
+  constexpr unsigned latin = 0xC0, cyrillic = 0x410, letters = 0x40, between = 0x20;
+  std::string out = lower(text);
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < out.size(); ++i, ++length) {
+    unsigned code = static_cast<unsigned char>(out[i]);
+    const unsigned next = i + 1 < out.size() ? static_cast<unsigned char>(out[i + 1]) : 0;
+    if ((code == 0xC3 || code == 0xD0 || code == 0xD1) && (next & 0xC0) == 0x80) {
+      code = (code & 0x1F) << 6 | (next & 0x3F);
+      code = code >= cyrillic && code < cyrillic + letters ? code - cyrillic + latin : code;
+      ++i;
+    }
+    out[length] = static_cast<char>(code >= latin && code < latin + between ? code + between : code);
+  }
+  return out.substr(0, length);
+}
 
 /// The name of the column of a counter; that of no memory if it is another counter.
 std::string name_column(std::string_view path) {
   const std::size_t last = path.rfind('\\');
   if (last == path.npos || last == 0) return "other";
-  const std::string counter = lower(path.substr(last + 1));
+  const std::string counter = fold_code_page(path.substr(last + 1));
   std::string_view object = path.substr(0, last), instance;
   if (const std::size_t open = object.find('('); open != object.npos && object.ends_with(')')) {
     instance = object.substr(open + 1, object.size() - open - 2);
     object = object.substr(0, open);
   }
-  const std::string name = lower(object.substr(object.rfind('\\') + 1));
+  const std::string name = fold_code_page(object.substr(object.rfind('\\') + 1));
   if (instance == "_Total" || instance == "_total") return "other";  // the sum of the others
   for (const Counter& known : counters) {
-    if (known.object != name || known.counter != counter) continue;
+    if (fold_code_page(known.object) != name || fold_code_page(known.counter) != counter) continue;
     std::string column(known.column);
     if (const std::size_t at = column.find('*'); at != column.npos) column.replace(at, 1, instance);
     return column;
