@@ -365,10 +365,12 @@ bool FormatRegistry::may_gain_anchor(std::string_view line) const {
 }
 
 std::shared_ptr<const OpenTable> FormatRegistry::sniff(const Window& window) const {
-  // As long as rows: a monitor names hundreds of columns in one line.
+  // A monitor names hundreds of columns in one line, and GPU-Z reserves 40 KB for its header.
+  constexpr std::size_t both_sides = 2 * (48 << 10);  // of the first byte
+  static_assert(both_sides <= 2 * Window::margin);
   std::vector<std::string> head;
   for (std::size_t at = 0; head.size() < sniffed_lines;) {
-    const auto bounds = window.bounds_around(at, Window::max_row);
+    const auto bounds = window.bounds_around(at, both_sides);
     head.emplace_back(window.line_without_prefix(bounds, at, 1).text);
     at = window.begin_after(bounds.second);
     if (at == bounds.second || at >= window.buffer().size()) break;
