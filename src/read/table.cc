@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
@@ -76,6 +77,11 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   std::vector<std::string> names;
   if (cells.size() > 2 && trimmed_cell(cells.back()).empty()) cells.pop_back();  // a separator ends the line
   if (cells.size() < 2 || cells.size() > max_table_columns) return names;
+  // A program that reserves room for its header writes the first row on the same line, after a hole.
+  const auto is_moment = [](std::string_view cell) { return cell.find(':') != cell.npos && read_cell_time(cell); };
+  if (separator != ' ' && is_name_of_time(lower(trimmed_cell(cells[0]))))
+    cells.erase(std::find_if(cells.begin() + 2, cells.end(), [&](auto cell) { return is_moment(trimmed_cell(cell)); }),
+                cells.end());
   // After a column of times, a dashboard names its columns as it likes: "{pod=""trainer-0""}".
   const bool timed = separator != ' ' && line.starts_with('"') && is_name_of_time(lower(trimmed_cell(cells[0])));
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -91,20 +97,55 @@ std::vector<std::string> read_names(std::string_view line, char separator) {
   return names;
 }
 
+/// Numbers without a unit.
+struct BareNumbers {
+  double largest = 0, smallest = 0;
+  bool decimals = false;
+  bool whole_pages = true, round = true;  ///< as bytes: of 4 KiB, and of 1 MiB
+  std::size_t count = 0, changes = 0;
+  double last = 0;
+
+  void add(double number, bool has_decimals) {
+    constexpr double page = 4096;
+    smallest = count++ == 0 ? number : std::min(smallest, number);
+    largest = std::max(largest, number);
+    decimals |= has_decimals;
+    whole_pages = whole_pages && std::fmod(number, page) == 0;
+    round = round && std::fmod(number, mebibyte) == 0;
+    if (number != last) ++changes;
+    last = number;
+  }
+  bool are_pages() const {
+    constexpr std::size_t least = 4;  // numbers
+    constexpr double least_bytes = 1e6;
+    return whole_pages && !round && changes >= least && largest > least_bytes;
+  }
+};
+
 /// The unit of amounts that have none in their name: no GPU has so many MiB, and no job uses so few bytes.
 /// Smaller numbers may be percent, fractions or gigabytes.
 ///
 /// Memory that no word gives to a GPU or to an allocator may also be in KiB, as ps and `time` count it: then only
 /// numbers below the KiB of any program, or with decimals, are MiB.
-CellUnit infer_unit(double largest, bool decimals, const TableColumn& column) {
-  constexpr double min_host_bytes = 4e9;   // fewer may be KiB of a machine
-  constexpr double min_other_bytes = 1e9;  // fewer may be KiB of a process
-  constexpr double min_mebibytes = 256;    // fewer may be GiB, or per cent
-  constexpr double min_kibibytes = 6000;   // no Python process takes fewer
-  if (column.host) return largest >= min_host_bytes ? CellUnit::bytes : CellUnit::unknown;
+///
+/// Linux counts memory in pages of 4 KiB: in bytes, all numbers are multiples of 4096, which numbers of KiB or MiB are
+/// by chance only. A machine uses more than some KiB, and less than thousands of GiB.
+CellUnit infer_unit(const BareNumbers& numbers, bool pages, bool machine, const TableColumn& column) {
+  constexpr double min_host_bytes = 4e9;                       // fewer may be KiB of a machine
+  constexpr double min_other_bytes = 1e9;                      // fewer may be KiB of a process
+  constexpr double min_mebibytes = 256;                        // fewer may be GiB, or per cent
+  constexpr double min_kibibytes = 6000;                       // no Python process takes fewer
+  constexpr double max_gibibytes = 2048, min_machine = 20000;  // the latter in KiB
+  const double largest = numbers.largest;
+  if (pages) return CellUnit::bytes;
+  if (column.host && largest >= min_host_bytes) return CellUnit::bytes;
+  if (column.host && column.reading.metric == Metric::host_used && machine && largest > max_gibibytes &&
+      numbers.smallest < min_machine && largest <= max_mebibytes)
+    return CellUnit::mebibytes;
+  if (column.host) return CellUnit::unknown;
   const bool kibibytes = !column.of_device && !column.of_driver();
   if (largest > (kibibytes ? min_other_bytes : min_bytes)) return CellUnit::bytes;
-  if (largest > max_mebibytes || (kibibytes && !decimals && largest > min_kibibytes)) return CellUnit::unknown;
+  if (largest > max_mebibytes || (kibibytes && !numbers.decimals && largest > min_kibibytes)) return CellUnit::unknown;
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
@@ -246,8 +287,8 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   find_key(lines, layout);
   CellReader reader(layout);
   std::vector<bool> bare;
-  std::array<double, 2> largest{};  // without a unit; index: of the host
-  bool decimals = false;
+  std::vector<BareNumbers> numbers;     // of each amount
+  std::array<BareNumbers, 2> together;  // index: of the host
   std::size_t rows = 0, others = 0;
   MomentTest moments(read_columns(layout.columns, layout.roles));
   for (const std::string& line : lines) {
@@ -259,12 +300,12 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
     }
     const auto& amounts = reader.amounts();
     bare.resize(amounts.size());
+    numbers.resize(amounts.size());
     for (std::size_t k = 0; k < amounts.size(); ++k) {
       if (!amounts[k].bare) continue;
       bare[k] = true;
-      double& most = largest[reader.column_of(k).host ? 1 : 0];
-      most = std::max(most, amounts[k].number);
-      decimals |= amounts[k].decimals > 0;
+      numbers[k].add(amounts[k].number, amounts[k].decimals > 0);
+      together[reader.column_of(k).host ? 1 : 0].add(amounts[k].number, amounts[k].decimals > 0);
     }
     moments.add(row);
     if (++rows == enough) break;
@@ -276,10 +317,15 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
     return true;
   }
   layout.roles.assign(layout.columns.size(), static_cast<int>(CellUnit::as_named));
+  const std::vector<TableColumn> columns = read_columns(layout.columns, {});
+  const bool machine = std::none_of(columns.begin(), columns.end(), [](const TableColumn& column) {
+    return column.role >= ColumnRole::index && column.role <= ColumnRole::group;
+  });
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
     const TableColumn& column = reader.column_of(k);
-    const CellUnit unit = bare[k] ? infer_unit(largest[column.host ? 1 : 0], decimals, column) : CellUnit::as_named;
+    const CellUnit unit = bare[k] ? infer_unit(together[column.host ? 1 : 0], numbers[k].are_pages(), machine, column)
+                                  : CellUnit::as_named;
     layout.roles[reader.index_of(k)] = static_cast<int>(unit);
     any |= unit != CellUnit::unknown && k < reader.memory_count();
     if (unit == CellUnit::mebibytes && bare[k] && !column.of_driver() && layout.note.empty())

@@ -133,5 +133,27 @@ TEST_CASE("a header needs rows below it", "[table]") {
   CHECK(layout.note.starts_with("column gpu_mem has no unit"));
 }
 
+TEST_CASE("the names of a header end where the first row begins on its line", "[table]") {
+  Layout layout;
+  const Names lines{"Date , GPU Load [%] , Memory Used (Dedicated) [MB] ,      2025-06-14 20:41:00 , 91 , 1210 ,",
+                    "2025-06-14 20:41:01 , 92 , 1214 ,", "2025-06-14 20:41:02 , 95 , 5890 ,"};
+  CHECK(sniff_table(FirstLines(lines), layout));
+  CHECK(layout.columns.size() == 3);
+}
+
+TEST_CASE("numbers of whole pages are bytes", "[table]") {
+  Layout layout;
+  const auto unit_of = [&](const Names& values) {
+    Names lines{"time,rss"};
+    for (std::size_t i = 0; i < values.size(); ++i) lines.push_back(std::to_string(i) + "," + values[i]);
+    return sniff_table(FirstLines(lines), layout) && !layout.columns.empty()
+               ? read_columns(layout.columns, layout.roles)[1].unit
+               : 0;
+  };
+  CHECK(unit_of({"13152256", "17358848", "29093888", "29097984"}) == 1);
+  CHECK(unit_of({"13152256", "17358848", "29093888", "29097985"}) == 0);
+  CHECK(unit_of({"1048576", "2097152", "4194304", "8388608"}) == 0);  // sizes that somebody chose
+}
+
 }  // namespace
 }  // namespace oomdoctor
