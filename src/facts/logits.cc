@@ -54,10 +54,10 @@ std::optional<double> planned_vocabulary(const Facts& facts) {
 void logits_facts(Facts& facts) {
   if (const auto width = facts.number("settings.live_vocabulary"); width && is_vocabulary(*width))
     facts.set("advice.live_logits", Value{true}, facts.find("settings.live_vocabulary")->evidence);
-  const auto vocabulary = planned_vocabulary(facts);
-  if (vocabulary)
-    facts.set("advice.planned_vocabulary", Value{Number{*vocabulary, 0}}, facts.find("settings.plan_shape")->evidence);
-  if (const Fact* size = facts.find(vocabulary ? "settings.plan_largest" : "oom.request"))
+  const auto planned = planned_vocabulary(facts);
+  if (planned)
+    facts.set("advice.planned_vocabulary", Value{Number{*planned, 0}}, facts.find("settings.plan_shape")->evidence);
+  if (const Fact* size = facts.find(planned ? "settings.plan_largest" : "oom.request"))
     facts.set("advice.logits", size->value, size->evidence);
   const Fact* request = facts.find("oom.request");
   const auto batch = facts.number("settings.batch_size"), length = facts.number("settings.sequence_length");
