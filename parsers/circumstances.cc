@@ -125,7 +125,7 @@ void remat_floor(const Match& m, EventSink& sink) {
 
 /// may_match: before the name of the script, the line calls a Python by its version.
 bool follows_versioned_python(std::string_view block, std::size_t at) {
-  constexpr std::size_t reach = 1000;
+  constexpr std::size_t reach = 1000;  // bytes: six variables, the path of the interpreter and that of the script
   static constexpr std::string_view python = "python";
   std::string_view before = block.substr(at - std::min(at, reach), std::min(at, reach));
   before.remove_prefix(before.find_last_of("\r\n") + 1);

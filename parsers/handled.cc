@@ -142,6 +142,8 @@ bool fails_to_recover(const Cursor& cursor, int below = 0) {
 
 void fairseq_recover(const Match& m, EventSink& sink) {
   constexpr int max_summary_lines = 400;
+  const bool in_step = m.text.find("recover from OOM in forward") != std::string_view::npos;
+  if (in_step) sink.remark("phase/training");
   if (!fails_to_recover(m.cursor)) return sink.remark("handled/skipped");
   for (const std::string_view message : {"Tried to allocate", "OOM: Ran out", "ran out of memory"})
     if (find_before(m.cursor, max_summary_lines, message)) return;
@@ -149,7 +151,7 @@ void fairseq_recover(const Match& m, EventSink& sink) {
   oom.framework = "pytorch";
   oom.message_format = "fairseq";
   sink.oom(std::move(oom));
-  if (m.cursor.line().text.find("in forward/backward pass") != std::string_view::npos) sink.remark("for/step");
+  if (in_step) sink.remark("for/step");
 }
 
 /// fairseq prints the exception before it decides what to do. The run continued if fairseq announces that below or

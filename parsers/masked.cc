@@ -119,7 +119,7 @@ void xid(const Match& m, EventSink& sink) {
   static constexpr std::array<i64, 4> program{13, 31, 43, 45};
   static constexpr std::array<i64, 8> broken{48, 62, 74, 79, 94, 95, 119, 120};
   static constexpr std::array<i64, 2> remapped{63, 64};
-  const i64 number = leading_integer(m[1]);
+  const i64 number = leading_integer(m[2]);
   const bool cleans_up = number == 43 || number == 45;
   if (cleans_up &&
       is_near(m.cursor, 20, 0, {"): 13,", "): 31,", "): 48,", "): 62,", "): 74,", "): 79,", "): 94,", "): 95,"}))
@@ -128,8 +128,9 @@ void xid(const Match& m, EventSink& sink) {
     if (x == number) return sink.remark("device/fault", static_cast<double>(number));
   for (const i64 x : broken)
     if (x == number) return sink.remark("device/hardware", static_cast<double>(number));
-  for (const i64 x : remapped)
-    if (x == number) return sink.remark("device/remapped", static_cast<double>(number));
+  if (std::find(remapped.begin(), remapped.end(), number) == remapped.end()) return;
+  sink.remark("device/remapped", static_cast<double>(number));
+  sink.setting("remapped_gpu", m[1]);
 }
 
 }  // namespace oomdoctor::parsers::masked

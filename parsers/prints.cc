@@ -154,7 +154,7 @@ bool names_shape(std::string_view block, std::size_t at) {
 
 /// may_match: a bracket with a number is on the line, as in "input shape (4, 3, 640, 480)".
 bool is_near_list(std::string_view block, std::size_t at) {
-  constexpr std::size_t reach = 500;  // bytes
+  constexpr std::size_t reach = 500;  // bytes: a longer line lists more than a shape
   const std::size_t from = block.substr(0, at).find_last_of("\r\n") + 1;
   std::string_view line = block.substr(std::max(from, at - std::min(at, reach)));
   line = line.substr(0, std::min(find_line_end(line), 2 * reach));

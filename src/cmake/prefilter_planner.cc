@@ -41,8 +41,8 @@ constexpr std::size_t sample_size = 65536;  ///< positions in the texts; resolve
 constexpr int passes = 4;                   ///< a fifth pass changes nothing
 constexpr unsigned starts = 6;              ///< orders of assignment: their costs differ by a tenth
 constexpr unsigned repairs = 6000;          ///< of the best one: a quarter less by the first 1500, then ever less
-constexpr std::size_t piece_size = 4096;    ///< bytes of the texts by which plans are compared, of …
-constexpr std::size_t pieces_apart = 4;     ///< … as many pieces: each comparison scans them
+constexpr std::size_t piece_size = 4096;    ///< bytes: plans are compared on pieces of the texts, about a log each
+constexpr std::size_t pieces_apart = 4;     ///< one of four: each comparison scans them, slowly under sanitizers
 constexpr std::size_t words = sample_size / 64;
 using PositionBits = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
 
@@ -296,7 +296,7 @@ std::string read_texts(const std::filesystem::path& folder) {
   return text;
 }
 
-/// One of several pieces of the text, all over it.
+/// One of each `pieces_apart` pieces of the text.
 std::string take_pieces(const std::string& text) {
   std::string pieces;
   for (std::size_t at = 0; at < text.size(); at += piece_size * pieces_apart) pieces += text.substr(at, piece_size);

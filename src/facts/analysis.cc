@@ -198,14 +198,11 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
 /// Notes what NVIDIA's catalog of Xids says about rows of memory that the driver replaces: 63 is recorded, 64 could not
 /// be.
 void emit_replaced_rows(const ScanResult& scan, std::vector<Note>& notes) {
-  constexpr std::string_view begin = "Xid (PCI:";
   constexpr double not_recorded = 64;
   const Event* replaced = scan.find_remark("device/remapped");
-  if (replaced == nullptr) return;
-  const std::string& line = replaced->evidence.excerpt;
-  const std::size_t at = line.find(begin), end = line.find(')', at);
-  if (at == line.npos || end == line.npos) return;
-  std::string bus = line.substr(at + begin.size(), end - at - begin.size());
+  const auto gpu = scan.settings.find("remapped_gpu");
+  if (replaced == nullptr || gpu == scan.settings.end()) return;
+  std::string bus = gpu->second.value;
   if (bus.find('.') == bus.npos) bus += ".0";
   const bool failed = std::get<Remark>(replaced->what).number == not_recorded;
   notes.push_back({Severity::warning,

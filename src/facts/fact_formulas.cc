@@ -60,9 +60,8 @@ constexpr Formula formulas[] = {
     {"advice.live_logits", "the last dimension of the largest listed tensors is the vocabulary of published models"},
     {"advice.logits", "the largest buffer of XLA's plan, if it has the shape of logits; else the request"},
     {"advice.planned_vocabulary",
-     "the last dimension of the largest buffer, if it is that of published models and the rows are tokens: their "
-     "number "
-     "is not the width of a layer"},
+     "the last dimension of the largest buffer, if it is that of published models and the rows are tokens: "
+     "their number is not the width of a layer"},
     {"advice.logits_width", "4 or 2: the width for which one vocabulary fits"},
     {"advice.logits_vocabulary", "request ÷ (batch × sequence × 4 or 2 bytes), if it is that of published models"},
     {"advice.states", "static, or states_least"},

@@ -557,9 +557,8 @@ const std::vector<FactSpec>& fact_specs() {
       {"advice.fraction_to", ratio, "the same as a fraction of the device"},
       {"advice.host_to", bytes, "host RAM to request: 1.3 times the largest need that is known"},
       {"advice.host_basis", text,
-       "that need: the limit, the use, the machine's RAM, or the checkpoint files that are loaded; and whether whole "
-       "GiB "
-       "are much more"},
+       "that need: the limit, the use, the machine's RAM, or the checkpoint files that are loaded; "
+       "and whether whole GiB are much more"},
       {"advice.shm_to", bytes, "size of /dev/shm to request"},
       {"advice.workers_to", count, "data loader workers: half of what there are"},
       {"advice.restart_every", steps, "steps between restarts that stay clear of the full device"},

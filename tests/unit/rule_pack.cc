@@ -309,7 +309,7 @@ TEST_CASE("every shipped fix is readable") {
   }
 }
 
-TEST_CASE("rules/README.md lists every fact") {
+TEST_CASE("rules/README.md lists every fact, and no other") {
   std::ifstream file(std::string(OOMDOCTOR_SOURCE_DIR) + "/rules/README.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   REQUIRE_FALSE(text.empty());
@@ -317,5 +317,15 @@ TEST_CASE("rules/README.md lists every fact") {
     const std::string row = "| `" + std::string(spec.name) + "` | " + std::string(spec.description) + " |";
     INFO("the table of facts lacks: " << row);
     CHECK(text.find(row) != std::string::npos);
+  }
+  const auto is_fact = [](std::string_view name) {
+    return std::any_of(fact_specs().begin(), fact_specs().end(), [&](const auto& spec) { return spec.name == name; });
+  };
+  constexpr std::string_view begin = "\n| `settings.";
+  for (std::size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+    const std::size_t name = at + 4;
+    const std::string row = text.substr(name, text.find('`', name) - name);
+    INFO("the table of facts has one that does not exist: " << row);
+    CHECK(is_fact(row));
   }
 }

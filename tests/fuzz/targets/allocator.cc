@@ -57,10 +57,13 @@ std::optional<std::size_t> oom_of(const std::vector<TraceEvent>& events) {
 }
 
 void damage(ByteNumbers numbers, std::vector<TraceEvent>& events) {
+  const auto any = [&]() -> TraceEvent& {
+    return events[static_cast<std::size_t>(numbers.next() * events.size() / 256)];
+  };
   while (numbers.more()) {
     const u64 what = numbers.next();
-    TraceEvent& e = events[numbers.next() * events.size() / 256];
-    TraceEvent& other = events[numbers.next() * events.size() / 256];
+    TraceEvent& e = any();
+    TraceEvent& other = any();
     if (what % 4 == 0) e.size = ~u64{0} >> what % 64;
     if (what % 4 == 1) e.address = what % 8 == 1 ? ~u64{0} >> what % 32 : other.address;
     if (what % 4 == 2) e.action = static_cast<TraceAction>(what % 10);
