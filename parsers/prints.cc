@@ -142,14 +142,20 @@ void emit_value(const Match& m, const FreeformValue& v, const Origin& object, Ev
 
 }  // namespace
 
-/// may_match: a bracket follows the name, as in "input_ids: torch.Size([8, 4096])". Step lines count tokens.
+/// may_match: a list of numbers follows the name, as in "input_ids: torch.Size([8, 4096])". Step lines count tokens.
 bool names_shape(std::string_view block, std::size_t at) {
-  constexpr std::size_t reach = 48;  // bytes: a longer name with its quotes, "shape", a separator and "torch.Size"
-  for (const char c : block.substr(at, reach)) {
-    if (c == '(' || c == '[') return true;
-    if (!is_letter(c) && std::string_view("_.'\": =").find(c) == std::string_view::npos) return false;
-  }
-  return false;
+  constexpr std::size_t reach = 64;  // bytes: a longer name, quotes, "shape", a separator, "torch.Size" and a number
+  const std::string_view text = block.substr(at, reach);
+  const auto joins = [](char c) {
+    return is_letter(c) || c == ' ' || c == '_' || c == '.' || c == ':' || c == '=' || c == '\'' || c == '"';
+  };
+  std::size_t i = 0;
+  while (i < text.size() && joins(text[i])) ++i;
+  const std::size_t brackets = i;
+  while (i < text.size() && (text[i] == '(' || text[i] == '[')) ++i;
+  const std::size_t number = i;
+  while (i < text.size() && is_digit(text[i])) ++i;
+  return number > brackets && i > number && i < text.size() && text[i] == ',';
 }
 
 /// may_match: a bracket with a number is on the line, as in "input shape (4, 3, 640, 480)".

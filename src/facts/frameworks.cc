@@ -145,6 +145,18 @@ const Program* find_program_by_parser(const ScanResult& scan) {
   return nullptr;
 }
 
+/// The program whose own words or formats are in the log.
+const Program* find_named_program(const ScanResult& scan) {
+  const Program* program = find_program_in_setting(scan, "program");
+  return program != nullptr ? program : find_program_by_parser(scan);
+}
+
+/// The program of a log without a failure: only of a training, because an engine may be its helper.
+const Program* find_training_program(const ScanResult& scan) {
+  const Program* program = find_named_program(scan);
+  return program != nullptr && program->work == Program::Work::trains ? program : nullptr;
+}
+
 /// The training library that uses an engine in its own process: its code called the engine. The folder of a Python
 /// environment may have any name.
 const Program* find_training_around(const Incident& incident) {
@@ -191,8 +203,7 @@ const Program* find_program(const ScanResult& scan, const Incident& incident) {
   const bool trains =
       std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, training_words); });
   if (engine != nullptr && !steps && !trains) return engine;
-  const Program* program = find_program_in_setting(scan, "program");
-  return program != nullptr ? program : find_program_by_parser(scan);
+  return find_named_program(scan);
 }
 
 /// True if an engine refused, or its code is in the traceback.
@@ -470,12 +481,13 @@ bool works_without_model(std::string_view framework) {
 
 void framework_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   set_frameworks(scan, incident, facts);
-  const Program* program = incident != nullptr ? find_program(scan, *incident) : nullptr;
+  const Program* program = incident != nullptr ? find_program(scan, *incident) : find_training_program(scan);
   if (program != nullptr) {
-    const std::vector<Evidence> here{incident->evidence};
+    const auto here = incident != nullptr ? std::vector{incident->evidence} : std::vector<Evidence>();
     facts.set("framework.program", Value{program->name}, here);
     if (program->is_engine()) facts.set("framework.engine", Value{program->name}, here);
-    if (program->work == Program::Work::serves || (program->work == Program::Work::trains && uses_engine(*incident)))
+    if (program->work == Program::Work::serves ||
+        (incident != nullptr && program->work == Program::Work::trains && uses_engine(*incident)))
       facts.set("framework.serving", Value{true}, here);
     if (program->one_sample) facts.set("run.one_sample", Value{true}, here);
     if (program->grows) facts.set("run.grows_by_design", Value{true}, here);

@@ -131,6 +131,12 @@ constexpr auto code_starts = std::to_array<std::string_view>(
     {"def ", "class ", "import ", "from ",  "return ", "if ", "elif ", "for ",   "while ",  "with ",
      "#",    "@",      "assert ", "raise ", ">",       "$ ",  "try:",  "except", "File \"", "wandb: "});
 
+constexpr auto begins_code = [] {
+  std::array<bool, 256> out{};
+  for (const std::string_view start : code_starts) out[static_cast<unsigned char>(start.front())] = true;
+  return out;
+}();
+
 }  // namespace
 
 /// The text up to the next separator, which is skipped.
@@ -273,7 +279,7 @@ bool is_kernel_account(std::string_view text) {
 bool is_runtime_account(std::string_view text) {
   const bool classes = text.starts_with("Metaspace ") || text.starts_with("class space ");
   if (classes && text.find(", committed ") != text.npos) return true;
-  if (text.find("_in_bytes: ") != text.npos && text.ends_with(" k")) return true;
+  if (text.ends_with(" k") && text.find("_in_bytes: ") != text.npos) return true;
   if (text.find(" mem usage=") != text.npos && (text.find(" ends. ") != text.npos || text.find(" end. ") != text.npos))
     return true;
   // The second: the buffer of a disk in the RAM of the machine.
@@ -286,11 +292,16 @@ bool is_no_measurement(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t");
   if (start == line.npos) return true;
   const std::string_view text = line.substr(start);
-  if (std::any_of(code_starts.begin(), code_starts.end(), [&](std::string_view s) { return text.starts_with(s); }))
+  if (begins_code[static_cast<unsigned char>(text.front())] &&
+      std::any_of(code_starts.begin(), code_starts.end(), [&](std::string_view s) { return text.starts_with(s); }))
     return true;
   if (is_kernel_account(text) || is_runtime_account(text)) return true;
-  for (std::size_t at = 0; at + 1 < line.size(); ++at)
-    if (may_begin_fragment[pair_at(line, at)] && has_fragment_at(line, at)) return true;
+  std::size_t at = 0, pair = static_cast<unsigned char>(line.front());
+  for (const char c : line.substr(1)) {
+    pair = (pair << 8 | static_cast<unsigned char>(c)) & 0xFFFF;
+    if (may_begin_fragment[pair] && has_fragment_at(line, at)) return true;
+    ++at;
+  }
   return text.starts_with("--") && text.size() > 2 && is_lower(text[2]);
 }
 

@@ -187,6 +187,15 @@ std::vector<const ReportCause*> candidate_causes(const Report& report) {
   return candidates;
 }
 
+/// What the rest of the causes share, from the first of them on. Most of it can belong to none that is known.
+std::string other_causes_words(const Report& report, std::size_t first, double share) {
+  if (first >= report.causes.size()) return "other causes";
+  double listed = 0;
+  for (std::size_t i = first; i < report.causes.size(); ++i) listed += report.causes[i].probability;
+  return fmt::format("{}, each {} or less", 2 * listed < share ? "no known cause, or others" : "other causes",
+                     percent_text(report.causes[first].probability));
+}
+
 // The others are named if they are one or two: "other causes" would hide what the reader could check.
 std::vector<CandidateRow> candidate_rows(const Report& report) {
   constexpr double share_to_show = 0.05;  // of the others
@@ -211,10 +220,7 @@ std::vector<CandidateRow> candidate_rows(const Report& report) {
   if (named >= nearly_all * others) {
     rows.push_back({others, names});
   } else {
-    const double largest = rows.size() < report.causes.size() ? report.causes[rows.size()].probability : 0;
-    rows.push_back({others,
-                    largest > 0 ? fmt::format("other causes, each {} or less", percent_text(largest)) : "other causes",
-                    true});
+    rows.push_back({others, other_causes_words(report, rows.size(), others), true});
   }
   return rows;
 }

@@ -153,10 +153,8 @@ std::string step_range_words(const ReportSeries& of) {
   if (!of.first_step || !of.last_step) return "";
   const bool anew = std::any_of(of.points.begin(), of.points.end(),
                                 [&](const ReportPoint& point) { return point.x > *of.last_step; });
-  // Where the last stretch has a single value, its step is not the end of the others.
   double last = *of.last_step;
-  for (const ReportPoint& point : of.points)
-    if (anew && *of.last_step <= *of.first_step) last = std::max(last, point.x);
+  for (const ReportPoint& point : of.points) last = std::max(last, point.x);
   return fmt::format("{}s {}–{}{}", of.x_unit, step_text(*of.first_step), step_text(last),
                      anew ? ", counted anew in between" : "");
 }
