@@ -105,6 +105,7 @@ void go(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;
   if (!m.has(1) && find_before(m.cursor, 2, "-byte block")) return;
   Oom oom = allocation_failure("go");
+  oom.framework = "go";
   if (m.has(1)) oom.request = Bytes{leading_integer(m[1]), 0};
   if (m.has(2)) oom.process = Bytes{leading_integer(m[2]), 0};
   if (!m.has(1)) oom.request = find_large_allocation(m.cursor);
