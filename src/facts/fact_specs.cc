@@ -309,7 +309,10 @@ const std::vector<FactSpec>& fact_specs() {
       {"pool.fixed", truth, "a buffer of fixed size inside an engine was too small; the device did not refuse"},
       // Settings of the run.
       {"settings.batch_size", count, "samples per device and step", printed_arguments},
+      {"settings.micro_batch", count, "samples per device and step, where batch_size is that of all devices"},
       {"settings.batch_search", text, "where a search for a batch size ended, if none fitted"},
+      {"settings.batch_left_to_trainer", truth,
+       "DeepSpeed's configuration leaves the batch size to the Trainer or to accelerate"},
       {"settings.accumulation", count, "gradient accumulation steps", printed_arguments},
       {"settings.sequence_length", count, "longest sequence", printed_arguments},
       {"settings.eval_batch_size", count, "samples per device in evaluation", printed_arguments},
