@@ -155,6 +155,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.optimizer_setup", truth, "an optimizer that copies the weights was being set up: no step had run"},
       {"trace.foreach", truth, "a multi-tensor (foreach) optimizer kernel requested the memory"},
       {"trace.autotunes", truth, "a compiler tried variants of a kernel (autotuning)"},
+      {"trace.whole_array", truth, "TensorFlow was to copy an array of the data set to the device as a whole"},
       {"trace.load", truth, "making, loading or moving weights requested the memory"},
       {"trace.returned_arguments", text, "the positions of the arguments that the failed call returns anew: 0, 1"},
       {"trace.moves", truth, "the program moved a model to the device, and the log shows no file that it read before"},

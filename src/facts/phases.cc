@@ -801,6 +801,17 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
   return nullptr;
 }
 
+/// True if an array that TensorFlow copies is a data set and not a batch: by its size, or by what it is given to.
+bool copies_data_set(const Oom& oom, const std::vector<Frame>& frames) {
+  constexpr i64 large_batch = GiB;
+  if (oom.request) return oom.request->count >= large_batch;
+  const Frame* user = user_frame(frames);
+  if (user == nullptr) return false;
+  for (const std::string_view call : {".fit(", ".evaluate(", ".predict(", "from_tensor_slices("})
+    if (contains(user->code, call)) return true;
+  return false;
+}
+
 /// True if the failure precedes any model on the device: the device or the job was being set up, or the first call
 /// asked how much memory is free, and nothing shows a step or tensors.
 bool precedes_model(const ScanResult& scan, const Incident& incident, const std::vector<Frame>& frames) {
@@ -1055,6 +1066,9 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
             {for_compute != nullptr ? for_compute->evidence : here[0]});
   const Event* layer = find_purpose(scan, incident, "for/step");
   facts.set("trace.in_layer", Value{layer != nullptr}, {layer != nullptr ? layer->evidence : here[0]});
+  const Event* array = find_purpose(scan, incident, "for/array");
+  facts.set("trace.whole_array", Value{array != nullptr && copies_data_set(incident.oom, frames)},
+            {array != nullptr ? array->evidence : here[0]});
   const Event* for_optimizer = find_purpose(scan, incident, "for/optimizer");
   if (for_optimizer != nullptr) facts.set("trace.optimizer", Value{true}, {for_optimizer->evidence});
   const Event* for_context = find_purpose(scan, incident, "for/context");

@@ -67,6 +67,8 @@ std::string_view failed_test(std::string_view body) {
 
 bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.message_format == "tf-bfc"; }
 
+bool is_failed_copy(const Oom& o) { return o.message_format == "Dst tensor is not initialized"; }
+
 bool comes_in_parts(const Oom& o) { return of_tensorflow_pool(o) || o.agent == Agent::xla || o.agent == Agent::driver; }
 
 bool is_general_form(const Oom& o) { return o.has(OomTrait::prose); }

@@ -26,6 +26,9 @@ std::string_view failed_test(std::string_view body);
 /// True for TensorFlow's pool allocator, on a device or on the host.
 bool of_tensorflow_pool(const Oom& report);
 
+/// True for TensorFlow's exception of a copy that found no room on the device. It does not say why.
+bool is_failed_copy(const Oom& report);
+
 /// True if such a report comes in parts: the request, the allocator's state and the operation are separate lines.
 bool comes_in_parts(const Oom& report);
 

@@ -188,7 +188,9 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   const IncidentContext& context = contexts_[index];
   // TensorFlow's shape of a tensor alone names no place: it belongs to the pool that refused the request.
   const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !here_.origin().device;
-  const bool same_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) ||
+  // The exception of a copy does not say why: the pool has said so before.
+  const bool explained = of_tensorflow_pool(old.oom) && is_failed_copy(now);
+  const bool same_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) || explained ||
                            ((is_general_form(old.oom) || is_general_form(now)) && may_be_same_memory(old.oom, now));
   if (!same_memory) return false;
   if (!agrees(old.origin.rank, here_.origin().rank) || !agrees(old.origin.device, here_.origin().device)) return false;
@@ -200,6 +202,7 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   const i64 distance = here_.number() - context.line;
   if (old.oom.agent == now.agent && comes_in_parts(now) && old.oom.request && now.request)
     return complement(old.oom, now) && distance <= dump_distance;
+  if (explained) return distance <= dump_distance;
   if (of_tensorflow_pool(old.oom) && of_tensorflow_pool(now))
     return complement(old.oom, now) && distance <= dump_distance;
   if (has_numbers(old.oom) && has_numbers(now)) {

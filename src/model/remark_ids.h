@@ -34,6 +34,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
      "what was refused was the memory that an engine takes back: the lines around it say that it wakes up"},
     {"for/gradients", "what was refused was for the gradients, in the backward pass"},
     {"for/forward", "what was refused was for the forward pass of a step"},
+    {"for/array", "what was refused was room for an array of host RAM, copied as a whole"},
     {"for/step", "what was refused was for the forward or the backward pass of a layer"},
     {"for/generation", "what was refused was for generating text"},
     {"for/evaluation", "what was refused was for a validation or test pass"},
