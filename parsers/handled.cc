@@ -159,6 +159,7 @@ void fairseq_recover(const Match& m, EventSink& sink) {
 void fairseq_exception(const Match& m, EventSink& sink) {
   static constexpr int max_summary_lines = 400;
   const auto below = find_after(m.cursor, max_summary_lines, "attempting to recover from OOM");
+  if (below && below->text.find("OOM in forward") != std::string_view::npos) sink.remark("for/step");
   if (below && fails_to_recover(m.cursor, static_cast<int>(below->number - m.cursor.line().number))) return;
   if (below || find_before(m.cursor, 6, "attempting to recover from OOM") ||
       find_after(m.cursor, max_summary_lines, "skipping batch") ||

@@ -71,6 +71,12 @@ std::optional<i64> find_ray_process(const Cursor& cursor) {
   return found.value_or(0) > 0 ? found : std::nullopt;
 }
 
+/// True if such a line comes right below: Ray's driver prints the exceptions of its tasks one after the other.
+bool is_printed_by_driver(const Cursor& cursor) {
+  const auto next = find_after(cursor, 1, "ray::");
+  return next && next->text.find("(pid=") != std::string_view::npos;
+}
+
 /// The date in front of a line, which may follow a tag such as "[I ".
 std::optional<double> date_of(const Line& line) {
   constexpr std::size_t longest_tag = 8;
@@ -409,7 +415,8 @@ void ResultBuilder::add_incident(Oom oom) {
   incident.context = context_here();
   incident.origin = here_.origin();
   if (incident.oom.kind == OomKind::device && incident.origin.pid && !incident.oom.frames.empty())
-    if (const auto process = find_ray_process(here_.cursor())) incident.origin.pid = process;
+    if (const auto process = find_ray_process(here_.cursor()); process || is_printed_by_driver(here_.cursor()))
+      incident.origin.pid = process;
   if (quotes_worker(here_.ref().line.body())) incident.origin.pid.reset();
   incident.when = here.when;
   if (!incident.when.time) incident.when.time = find_date(here_.cursor());

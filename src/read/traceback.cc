@@ -234,6 +234,7 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
   std::vector<Frame> found;
   int gap = 0, lines = 0;
   bool ended = false;                 // otherwise the log ends within the traceback
+  bool stripped = false;              // a wrapper printed the lines without their indentation
   std::optional<std::size_t> margin;  // width of the logger's prefix, which is on every line of the traceback
   cursor.forward(max_lines, [&](const Line& line) {
     ++lines;
@@ -247,7 +248,10 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
     if (auto frame = python_frame(s)) {
       frame->library = is_library_file(frame->file);
       found.push_back(std::move(*frame));
+      stripped |= body.starts_with("File \"");
       gap = 0;
+    } else if (stripped && found.back().code.empty() && !s.empty() && !ends_traceback(s)) {
+      found.back().code = std::string(s.substr(0, 200));
     } else if (!body.starts_with(' ') && !body.starts_with('\t')) {
       if (names_other_exception(s)) found.clear();
       ended = true;
@@ -263,6 +267,12 @@ std::vector<Frame> frames_below(const Cursor& cursor) {
   return found;
 }
 
+/// "ray::Worker.update() (pid=91987, ip=…": Ray's own first line of the traceback of a task.
+bool is_task_header(std::string_view s) {
+  const std::size_t task = s.find("ray::");
+  return task != s.npos && s.find("(pid=", task) != s.npos;
+}
+
 /// The processes of a job fail at the same place and write over each other's output. So frames after the message,
 /// without their own header or with another rank's tag, show the place of this failure as well. So does a traceback
 /// that follows the message at once and that the end of the log cuts: it belongs to the next process, and shows only
@@ -276,7 +286,7 @@ std::vector<Frame> frames_of_siblings(const Cursor& cursor) {
   cursor.forward(max_sibling_lines, [&](const Line& line) {
     ++lines;
     const std::string_view s = trimmed(line.body());
-    if (s.find("Traceback (most recent call last)") != s.npos) {
+    if (s.find("Traceback (most recent call last)") != s.npos || is_task_header(s)) {
       header = true;
       if (line.prefix.rank && own_rank != line.prefix.rank) return true;
       must_be_cut = found.empty() && gap == 0;
@@ -367,6 +377,7 @@ bool is_of_launcher(const std::vector<Frame>& frames) {
            frame.code.starts_with("raise subprocess.CalledProcessError(") ||
            frame.code.starts_with("raise exception.with_traceback(") ||
            (frame.code == "raise value" && path_contains(frame.file, "/ray/_private/worker.py")) ||
+           (frame.function != "_wrap" && path_contains(frame.file, "/torch/multiprocessing/spawn.py")) ||
            path_contains(frame.file, "/torch/distributed/launcher/");
   });
 }
