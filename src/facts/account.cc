@@ -249,6 +249,12 @@ std::optional<Account> build_account(const Incident& incident) {
     add("left below the limit", account.unexplained);
     account.unexplained = {};
   }
+  // A message without the free memory leaves open how much of the rest is free.
+  if (oom.kind == OomKind::device && oom.capacity && !oom.free && !oom.process &&
+      account.unexplained.count > account.unexplained.slack) {
+    add("not in the message", account.unexplained);
+    account.unexplained = {};
+  }
   return account;
 }
 

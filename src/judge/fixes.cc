@@ -107,6 +107,7 @@ std::optional<double> max_saving(const FixRule& rule, const Facts& facts) {
   const auto live = facts.number("oom.allocated"), others = facts.number("account.external"),
              request = facts.number("oom.request"), reserved = facts.number("oom.reserved");
   if (facts.text("oom.kind") != "device" || !live || !request) return std::nullopt;
+  if (rule.share == "limit") return std::nullopt;  // a higher cap frees nothing: it allows what is free
   static constexpr std::array<std::string_view, 3> tensors{"activations", "attention", "states"};
   if (std::find(tensors.begin(), tensors.end(), rule.share) != tensors.end())
     return std::max(*live - facts.number("model.weights_least").value_or(0), 0.0);
