@@ -167,12 +167,6 @@ std::optional<i64> job_request(const ScanResult& scan, const Oom& oom) {
   return oom.limit || !by_scheduler ? std::nullopt : size_of_setting(scan, "job_memory");
 }
 
-/// True for the RAM of a machine whose size the log prints.
-bool is_of_machine(const Series& s) {
-  return s.metric == Metric::host_used && s.capacity > 0 && !s.label.starts_with("container ") &&
-         s.label != "control group" && s.label != "cgroup" && s.label != "/dev/shm";
-}
-
 /// The series with the last reading that counts, in the log of the failure and before it.
 template <typename Counts>
 const Series* find_last_reading(const ScanResult& scan, const Incident& incident, Counts counts) {
@@ -192,6 +186,11 @@ bool calls_fork(std::string_view code) {
 }
 
 }  // namespace
+
+bool is_of_machine(const Series& s) {
+  return s.metric == Metric::host_used && s.capacity > 0 && !s.label.starts_with("container ") &&
+         s.label != "control group" && s.label != "cgroup" && s.label != "/dev/shm";
+}
 
 void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const Oom& oom = primary.oom;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "facts/analysis.h"
+#include "facts/growth_risk.h"
 #include "facts/unreachable_memory.h"
 #include "growth/growth_limits.h"
 
@@ -20,22 +21,9 @@ constexpr double outlier_factor =
 constexpr double forecast_tolerance =
     0.10;  ///< of the observed window; the forecast may miss the failure by this much and still agree
 
-constexpr i64 min_unplaced = 12;  ///< values without step or time may all belong to the set-up, which fills memory once
-
-constexpr double risk_windows = 50;  ///< in observed windows; a failure further away is not a useful forecast
-
 constexpr double little_headroom = 0.10;  ///< of the GPU; below, the report mentions it …
 constexpr double scarce_headroom =
     0.05;  ///< … and below this, which fragmentation and one longer batch can use, it warns
-
-/// The metrics of GPU memory in order of preference: tensors before caches, gauges before maxima.
-constexpr auto metric_order =
-    std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
-                           Metric::max_allocated, Metric::max_reserved, Metric::host_rss, Metric::host_used});
-
-std::size_t metric_rank(Metric m) {
-  return static_cast<std::size_t>(std::find(metric_order.begin(), metric_order.end(), m) - metric_order.begin());
-}
 
 /// Chooses the series that the diagnosis is about, among those of the failed process.
 std::optional<std::size_t> choose_main(const ScanResult& scan, const Runs& runs, const Trends& trends,
@@ -55,7 +43,7 @@ std::optional<std::size_t> choose_main(const ScanResult& scan, const Runs& runs,
   };
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
-    if (metric_rank(s.metric) >= metric_order.size() || !s.followed() || !belongs(s, incident)) continue;
+    if (!metric_rank(s.metric) || !s.followed() || !belongs(s, incident)) continue;
     if (incident == nullptr && !runs.follows(s)) continue;
     if (incident != nullptr && is_device_metric(s.metric) == host) continue;
     if (!best || better(i, *best)) best = i;
@@ -91,39 +79,6 @@ void emit_headroom(const ScanResult& scan, i64 capacity, Analysis& analysis) {
                    "evaluation may not fit",
                    computed_bytes_text(left), bytes_text(capacity), 100 * share),
        tightest->last_evidence});
-}
-
-/// The length of the working stage, in steps.
-double working_length(const Trend& t) { return std::max(1.0, t.working.last_step - t.working.first_step); }
-
-/// The series that will fill its memory in a run without a failure: the one that will be full first. Series of unknown
-/// capacity come last.
-std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Runs& runs, const Trends& trends) {
-  const auto at_risk = [&](std::size_t i) {
-    const Series& s = scan.series[i];
-    constexpr double least = 1024.0 * 1024;  // bytes: an object of a program, which fills no machine
-    if (s.kind == SeriesKind::running_maximum || !runs.follows(s)) return false;
-    if (s.unit != "%" && std::max(s.first_value, s.last_value) < least) return false;
-    if (!s.has_steps && !s.has_times && s.n < min_unplaced) return false;
-    if (!trends.leaks(i)) return false;
-    const Trend& t = trends[i];
-    if (t.confidence < growth_limits::risk_confidence) return false;
-    if (!t.forecast) return s.n >= min_unplaced;
-    return t.forecast->step_low - s.last_x <= risk_windows * working_length(t);
-  };
-  const auto before = [&](std::size_t a, std::size_t b) {
-    const Series &sa = scan.series[a], &sb = scan.series[b];
-    if (trends[a].forecast.has_value() != trends[b].forecast.has_value()) return trends[a].forecast.has_value();
-    if (sa.metric != sb.metric) return metric_rank(sa.metric) < metric_rank(sb.metric);
-    const auto left = [&](std::size_t k) {
-      return trends[k].forecast ? (trends[k].forecast->step - scan.series[k].last_x) / working_length(trends[k]) : 0;
-    };
-    return left(a) < left(b);
-  };
-  std::optional<std::size_t> worst;
-  for (std::size_t i = 0; i < scan.series.size(); ++i)
-    if (at_risk(i) && (!worst || before(i, *worst))) worst = i;
-  return worst;
 }
 
 /// A series with too few values for a trend, in which each value is far above the previous one and one more such rise
@@ -174,15 +129,15 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   facts.set("trend.sawtooth", Value{t.shape == Shape::sawtooth}, both);
   if (s.n >= min_points)
     facts.set("trend.flat", Value{!t.leak && !settled && (!maxima || t.shape == Shape::flat)}, both);
-  const double last_slope = t.slope.value + t.acceleration.value * working_length(t) / 2;
+  const double end_slope = last_slope(t);
   facts.set("trend.slope", number(t.slope.value), both);
-  facts.set("trend.last_slope", number(last_slope), both);
+  facts.set("trend.last_slope", number(end_slope), both);
   const std::string per = s.counts_epochs ? " per epoch"
                           : s.has_times   ? " per second"
                           : s.has_steps   ? " per step"
                                           : " per value";
   facts.set("trend.rate", Value{computed_bytes_text(std::abs(t.slope.value)) + per}, both);
-  facts.set("trend.last_rate", Value{computed_bytes_text(std::abs(last_slope)) + per}, both);
+  facts.set("trend.last_rate", Value{computed_bytes_text(std::abs(end_slope)) + per}, both);
   if (!capacity) return;
   const double full = static_cast<double>(*capacity);
   facts.set("trend.headroom", number(full - s.max_value), both);
@@ -193,7 +148,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   if (const double start = t.working.first_value; incident != nullptr && full > start) {
     double reached = s.last_value;
     if (t.leak && failure_step && static_cast<double>(*failure_step) > s.last_x)
-      reached += last_slope * (static_cast<double>(*failure_step) - s.last_x);
+      reached += end_slope * (static_cast<double>(*failure_step) - s.last_x);
     facts.set("trend.explained_share", number(std::clamp((reached - start) / (full - start), 0.0, 1.0)), both);
   }
   if (t.leak && t.forecast) {
@@ -262,12 +217,6 @@ void set_full_before(const ScanResult& scan, const Incident& incident, Facts& fa
     set_device_before(scan, s, *capacity, facts);
     return;
   }
-}
-
-/// Whether the lines of the series show progress about as often as a value: epochs without steps, for example.
-bool shows_progress(const ScanResult& scan, const Series& s) {
-  return scan.last_progress && scan.last_progress->span.source == s.last_evidence.span.source &&
-         2 * scan.progress_lines >= s.n;
 }
 
 /// True if a monitor lists both processes, with their pids or only with their names.
@@ -437,6 +386,19 @@ void emit_other_growth(const ScanResult& scan, Analysis& analysis) {
   }
 }
 
+/// Notes that the RAM of the machine grew, but not in the processes that a monitor lists.
+void emit_unexplained_growth(const ScanResult& scan, Analysis& analysis) {
+  const auto growth = find_unexplained_growth(scan, analysis.runs, analysis.trends);
+  if (!growth) return;
+  analysis.notes.push_back(
+      {Severity::note,
+       fmt::format("the machine's RAM in use grew by {}, its {} listed processes {} by {}: the rest is elsewhere, for "
+                   "example in another container or in files in RAM",
+                   computed_bytes_text(growth->of_machine), growth->listed,
+                   growth->of_processes < 0 ? "shrank" : "grew", computed_bytes_text(std::abs(growth->of_processes))),
+       scan.series[growth->series].last_evidence});
+}
+
 void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysis& analysis) {
   const Incident* incident = analysis.primary ? &scan.incidents[*analysis.primary] : nullptr;
   const auto capacity = known_capacity(scan, incident != nullptr ? std::optional(*incident) : std::nullopt, options);
@@ -447,7 +409,10 @@ void trend_facts(const ScanResult& scan, const AnalysisOptions& options, Analysi
   if (incident == nullptr && capacity) emit_headroom(scan, *capacity, analysis);
   const auto at_risk = incident == nullptr ? find_series_at_risk(scan, analysis.runs, analysis.trends) : std::nullopt;
   const auto steep = incident == nullptr && !at_risk ? find_steep_series(scan, analysis.runs, capacity) : std::nullopt;
-  if (incident == nullptr && !at_risk && !steep) emit_other_growth(scan, analysis);
+  if (incident == nullptr && !at_risk && !steep) {
+    emit_other_growth(scan, analysis);
+    emit_unexplained_growth(scan, analysis);
+  }
   if (incident == nullptr) {
     const auto& risk = at_risk ? at_risk : steep;
     const std::vector<Evidence> evidence =

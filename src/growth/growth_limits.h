@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "base/bytes.h"
+
 namespace oomdoctor::growth_limits {
 
 // Length
@@ -93,7 +95,8 @@ inline constexpr double start_beside_stairs =
     20;  // the same if stairs describe the run, because their levels are as free as lines
 
 // Start-up of a program that prints no steps
-inline constexpr double longest_start = 600;  // seconds; weights, data and first buffers are there after ten minutes
+inline constexpr double longest_start = 600;  // seconds; weights, data and first buffers are there after ten minutes;
+                                              // also the RAM of a machine on which a program starts
 inline constexpr double longest_start_values = 200;  // without a clock; large checkpoints have fewer shards
 inline constexpr double nearly_nothing = 0.15;  // of the last value: a context and a display, or the parts of a load
 inline constexpr double work_level = 0.5;  // of the last value: work that begins lower more than doubles its memory
@@ -123,5 +126,13 @@ inline constexpr double aliased = 0.5;          // the log interval is close to 
 inline constexpr int enough_values = 8;  // fewer reduce the confidence in proportion: a load has as many
 inline constexpr double risk_confidence =
     0.4;  // a clear ramp of six sampled values reaches 0.43; five values may be a model that is still loading
+inline constexpr i64 min_unplaced = 12;                 // values without step or time may all belong to the set-up
+inline constexpr double least_program = 1024.0 * 1024;  // bytes; less is an object of a program, which fills no machine
+inline constexpr double risk_windows = 50;              // of the observed window; a forecast further ahead is a guess
+inline constexpr double least_machine =
+    8.0 * static_cast<double>(GiB);  // bytes; a machine of unknown RAM that runs such jobs has no less
+inline constexpr std::size_t min_listed =
+    4;                                    // processes; fewer are a program and its helpers, not the list of a monitor
+inline constexpr double explained = 0.5;  // of the machine's growth by its listed processes; less leaves it open
 
 }  // namespace oomdoctor::growth_limits
