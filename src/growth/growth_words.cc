@@ -126,13 +126,28 @@ bool shows_level(const FittedSeries& fitted, double printed) {
   return behind > 0 && static_cast<double>(behind) >= least * static_cast<double>(steps.size());
 }
 
-/// Values that vary by half of their usual level have none, such as those of several runs. A few values show no absence
-/// of a trend.
+constexpr double mostly = 0.5;  // of the values
+
+/// The share of the run's values that are far from the level of its working stage.
+double share_elsewhere(const FittedSeries& fitted) {
+  constexpr double close = 0.1;  // of the level
+  if (fitted.stages.empty() || !fitted.samples.earlier_runs.empty()) return 0;
+  const double level = std::abs(compute_median(fitted.points.y));
+  i64 all = 0, away = 0;
+  for (const Bucket& bucket : fitted.series.buckets()) {
+    all += bucket.n;
+    if (std::abs(bucket.y - level) > close * level) away += bucket.n;
+  }
+  return all == 0 ? 0 : static_cast<double>(away) / static_cast<double>(all);
+}
+
+/// Values that vary by half of their usual level have none, such as those of several runs. Nor have values of which
+/// most are far from the level of the working stage. A few values show no absence of a trend.
 std::string varying_words(const FittedSeries& fitted) {
   constexpr std::size_t few = 10;
   const char* trend = fitted.points.y.size() < few ? "" : ", no trend";
   const double spread = find_fit(fitted, Law::constant)->sigma;
-  if (spread < std::abs(compute_median(fitted.points.y)) / 2)
+  if (spread < std::abs(compute_median(fitted.points.y)) / 2 && share_elsewhere(fitted) <= mostly)
     return fmt::format("varies around {} by {}{}", usual_level_text(fitted), size(spread), trend);
   return fmt::format("varies between {} and {}{}", value_text(fitted, fitted.series.min_value),
                      value_text(fitted, fitted.series.max_value), trend);
@@ -153,24 +168,11 @@ double distance_from_last_level(const FittedSeries& fitted, const Fit& fit, doub
   return away * jump > 0 && std::abs(away) > clear * std::abs(jump) ? away : 0;
 }
 
-/// The share of the run's values that are far from the level of its working stage.
-double share_elsewhere(const FittedSeries& fitted) {
-  constexpr double close = 0.1;  // of the level
-  if (fitted.stages.empty() || !fitted.samples.earlier_runs.empty()) return 0;
-  const double level = std::abs(compute_median(fitted.points.y));
-  i64 all = 0, away = 0;
-  for (const Bucket& bucket : fitted.series.buckets()) {
-    all += bucket.n;
-    if (std::abs(bucket.y - level) > close * level) away += bucket.n;
-  }
-  return all == 0 ? 0 : static_cast<double>(away) / static_cast<double>(all);
-}
-
 /// The level of the working stage, where most values of the run are.
 std::string flat_words(const FittedSeries& fitted) {
-  constexpr double few = 0.25, most = 0.5;  // of the values: evaluations and pauses
+  constexpr double few = 0.25;  // of the values: evaluations and pauses
   const double away = share_elsewhere(fitted);
-  if (away > most) return varying_words(fitted);
+  if (away > mostly) return varying_words(fitted);
   const std::string text = "flat at " + usual_level_text(fitted);
   return away > few ? fmt::format("{}, but for {:.0f}% of the values", text, 100 * away) : text;
 }
