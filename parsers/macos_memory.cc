@@ -1,5 +1,6 @@
 // Host memory of macOS in pages: one report, a report again and again, or a table with a row per interval and its
-// heading every 20 rows. Available is what psutil calls so: the free and the inactive pages.
+// heading every 20 rows; and in the head of top's samples. Available is what psutil calls so: the free and the inactive
+// pages.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "read/device_export.h"
 #include "read/line_format.h"
 #include "read/parser.h"
+#include "read/table_cells.h"
 
 namespace oomdoctor::parsers::macos_memory {
 namespace {
@@ -58,5 +60,22 @@ void read_pages(const Match& m, double page, double whole, EventSink& sink) {
 
 void vm_stat(const Match& m, EventSink& sink) { read_pages(m, leading_number(m[1]), 0, sink); }
 void pressure(const Match& m, EventSink& sink) { read_pages(m, leading_number(m[2]), leading_number(m[1]), sink); }
+
+/// The line "PhysMem:" of each sample of top -l. What is used contains the cache of files, so only the rest is read.
+void top(const Match& m, EventSink& sink) {
+  constexpr int most_lines = 6;  // up to the clock
+  const auto bytes_at = [&](std::size_t number) {
+    return leading_number(m[number]) * static_cast<double>(unit_bytes(m[number + 1]).value_or(1));
+  };
+  const double unused = bytes_at(3), unit = static_cast<double>(unit_bytes(m[4]).value_or(1));
+  Reading r = sampled_reading(Metric::host_free, unused, unit, m[4], "top");
+  r.capacity = bytes_at(1) + unused;
+  std::optional<double> time;
+  m.cursor.backward_texts(most_lines, [&](std::string_view text) {
+    time = read_cell_time(trimmed(text));
+    return !time;
+  });
+  sink.reading(r, {}, time);
+}
 
 }  // namespace oomdoctor::parsers::macos_memory
