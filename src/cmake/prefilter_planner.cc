@@ -42,7 +42,7 @@ constexpr int passes = 4;                   ///< a fifth pass changes nothing
 constexpr unsigned starts = 6;              ///< orders of assignment: their costs differ by a tenth
 constexpr unsigned repairs = 6000;          ///< of the best one: a quarter less by the first 1500, then ever less
 constexpr std::size_t piece_size = 4096;    ///< bytes: plans are compared on pieces of the texts, about a log each
-constexpr std::size_t pieces_apart = 4;     ///< one of four: each comparison scans them, slowly under sanitizers
+constexpr std::size_t pieces_apart = 2;     ///< one of two: of fewer, a plan for them is not the best for all
 constexpr std::size_t words = sample_size / 64;
 using PositionBits = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
 
