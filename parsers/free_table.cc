@@ -1,12 +1,12 @@
 // free(1), printed once or repeatedly: host memory of the whole machine, not of one process.
 //
 // The cells contain a unit only with -h ("40Gi", or "40G" with --si). Otherwise the unit depends on an option of the
-// command, KiB by default, and the total reveals it: no host has 4 TiB and counts in MiB, or has 512 MiB and counts in
-// KiB. Between them, a small machine in KiB looks like a large one in MiB. Whole numbers below 512 are GiB (-g) or 10^9
-// bytes (--giga). The output does not show which, so the series is marked as ambiguous. From 512 to 4096, a small
-// machine in MiB (-m) looks like a large one in GiB: only a total just below the sizes of large machines is one,
-// because the kernel takes 1.6% of any memory for its own pages, and of a small one much more. As many units of swap
-// show that they are MiB.
+// command, KiB by default, and the total reveals it: no host has 4 TiB and counts in MiB, or has 2 GiB and counts in
+// KiB. Between them, a small machine in KiB looks like a large one in MiB, which has one of few sizes. Whole numbers
+// below 512 are GiB (-g) or 10^9 bytes (--giga). The output does not show which, so the series is marked as ambiguous.
+// From 512 to 4096, a small machine in MiB (-m) looks like a large one in GiB: only a total just below the sizes of
+// large machines is one, because the kernel takes 1.6% of any memory for its own pages, and of a small one much more.
+// As many units of swap show that they are MiB.
 //
 // Before procps 3.3.10 "used" includes the page cache. The line "-/+ buffers/cache" then contains the memory in use
 // without it.
@@ -45,7 +45,7 @@ bool is_large_machine(double total) {
 Scale infer_scale(double total) {
   if (total >= 4e9) return {1, "bytes", false};
   if (total >= 4e6) return {static_cast<double>(KiB), "KiB", false};
-  constexpr double small_machine = 512 * 1024;  // KiB
+  constexpr double small_machine = 1.98e6;  // KiB; as MiB above 1.9 TiB, where there are only the sizes below
   if (total >= small_machine && !is_large_machine(total / 1024)) return {static_cast<double>(KiB), "KiB", false};
   if (total >= 4096) return {static_cast<double>(MiB), "MiB", false};
   constexpr double smallest = 512;

@@ -202,8 +202,12 @@ void emit_replaced_rows(const ScanResult& scan, std::vector<Note>& notes) {
   const Event* replaced = scan.find_remark("device/remapped");
   const auto gpu = scan.settings.find("remapped_gpu");
   if (replaced == nullptr || gpu == scan.settings.end()) return;
+  const auto line_of = [](const Evidence& e) { return std::pair{e.span.source, e.span.first_line}; };
   std::string bus = gpu->second.value;
-  if (bus.find('.') == bus.npos) bus += ".0";
+  if (line_of(gpu->second.evidence) != line_of(replaced->evidence))
+    bus = "<BUS ID>";  // of several GPUs
+  else if (bus.find('.') == bus.npos)
+    bus += ".0";
   const bool failed = std::get<Remark>(replaced->what).number == not_recorded;
   notes.push_back({Severity::warning,
                    fmt::format("{} `nvidia-smi --gpu-reset -i {}`{}",

@@ -25,21 +25,24 @@ constexpr auto metric_order =
     std::to_array<Metric>({Metric::allocated, Metric::memory, Metric::active, Metric::used, Metric::reserved,
                            Metric::max_allocated, Metric::max_reserved, Metric::host_rss, Metric::host_used});
 
-/// The RAM of the machine, as another line of the log prints it; 0 if none does.
-double find_machine_size(const ScanResult& scan) {
+/// Where the host RAM of this series ends: at the request of its job, at the RAM of the machine as the same log prints
+/// it, or at that of the smallest machine.
+double find_host_end(const ScanResult& scan, const Series& s) {
+  if (const auto job = size_of_setting(scan, "job_memory")) return static_cast<double>(*job);
   double size = 0;
-  for (const Series& s : scan.series)
-    if (is_of_machine(s)) size = std::max(size, s.capacity);
-  return size;
+  for (const Series& other : scan.series)
+    if (is_of_machine(other) && other.last_evidence.span.source == s.last_evidence.span.source)
+      size = std::max(size, other.capacity);
+  return std::max(size, limits::least_machine);
 }
 
 /// The distance from the end of the series to full memory, in units of x, at the earliest. nullopt if the memory has no
-/// known end.
+/// known end, or does not grow at the end.
 std::optional<double> find_time_left(const ScanResult& scan, const Series& s, const Trend& t) {
   if (t.forecast) return std::max(0.0, t.forecast->step_low - s.last_x);
   if (!is_host_metric(s.metric) || is_free_metric(s.metric)) return std::nullopt;
-  const double rate = last_slope(t), machine = std::max(find_machine_size(scan), limits::least_machine);
-  return rate > 0 ? std::optional(std::max(0.0, machine - s.last_value) / rate) : std::nullopt;
+  const double rate = last_slope(t);
+  return rate > 0 ? std::optional(std::max(0.0, find_host_end(scan, s) - s.last_value) / rate) : std::nullopt;
 }
 
 /// Question 3: the machine's RAM rose for no longer than a program takes to start, and another such time does not fill
@@ -66,12 +69,14 @@ double lines_per_value(const Series& s) {
 UnexplainedGrowth add_up_processes(const ScanResult& scan, const Series& machine) {
   UnexplainedGrowth sum;
   const Span &first = machine.first_evidence.span, &last = machine.last_evidence.span;
-  const double near = 2 * lines_per_value(machine);
+  const double near = 2 * lines_per_value(machine);  // of the same sample: its list is above or below
   for (const Series& s : scan.series) {
     if (!is_process_series(s) || s.metric != Metric::host_rss || s.first_evidence.span.source != first.source) continue;
     ++sum.listed;
-    if (static_cast<double>(s.first_evidence.span.first_line - first.first_line) <= near)
+    if (static_cast<double>(s.first_evidence.span.first_line - first.first_line) <= near) {
       sum.of_processes -= s.first_value;
+      sum.listed_first += s.first_value;
+    }
     if (static_cast<double>(last.first_line - s.last_evidence.span.first_line) <= near)
       sum.of_processes += s.last_value;
   }
@@ -85,7 +90,10 @@ std::optional<UnexplainedGrowth> unexplained(const ScanResult& scan, std::size_t
   UnexplainedGrowth growth = add_up_processes(scan, s);
   growth.series = i;
   growth.of_machine = std::abs(s.last_value - s.first_value);
-  if (growth.listed < limits::min_listed || growth.of_processes >= limits::explained * growth.of_machine)
+  // The top of a long list proves nothing: what grows may be below it.
+  const double in_use = s.metric == Metric::host_used ? s.first_value : s.capacity - s.first_value;
+  const bool whole = in_use > 0 && growth.listed_first >= limits::whole_list * in_use;
+  if (!whole || growth.listed < limits::min_listed || growth.of_processes >= limits::explained * growth.of_machine)
     return std::nullopt;
   return growth;
 }

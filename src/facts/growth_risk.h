@@ -11,8 +11,8 @@
 
 namespace oomdoctor {
 
-/// The series that will fill its memory in a run without a failure: the one that will be full first. Series of unknown
-/// capacity come last.
+/// The series that will fill its memory in a run without a failure: by the order of the metrics, then the one that will
+/// be full first. Series of unknown capacity come last.
 std::optional<std::size_t> find_series_at_risk(const ScanResult& scan, const Runs& runs, const Trends& trends);
 
 /// A machine that grows while its listed processes do not.
@@ -21,6 +21,7 @@ struct UnexplainedGrowth {
   std::size_t listed = 0;   ///< number of processes
   double of_machine = 0;    ///< bytes
   double of_processes = 0;  ///< bytes, of all listed processes together; negative if they shrank
+  double listed_first = 0;  ///< bytes that the processes of the first list held
 };
 
 /// The growth of a machine that its listed processes do not explain; nullopt if there is none.

@@ -804,12 +804,10 @@ const Frame* user_frame(const std::vector<Frame>& frames) {
 /// True if an array that TensorFlow copies is a data set and not a batch: by its size, or by what it is given to.
 bool copies_data_set(const Oom& oom, const std::vector<Frame>& frames) {
   constexpr i64 large_batch = GiB;
-  if (oom.request) return oom.request->count >= large_batch;
   const Frame* user = user_frame(frames);
-  if (user == nullptr) return false;
-  for (const std::string_view call : {".fit(", ".evaluate(", ".predict(", "from_tensor_slices("})
-    if (contains(user->code, call)) return true;
-  return false;
+  if (user != nullptr && contains(user->code, "Variable(")) return false;  // weights, as of an embedding
+  if (oom.request) return oom.request->count >= large_batch;
+  return user != nullptr && (contains(user->code, ".fit(") || contains(user->code, "from_tensor_slices("));
 }
 
 /// True if the failure precedes any model on the device: the device or the job was being set up, or the first call

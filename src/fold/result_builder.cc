@@ -195,7 +195,7 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   // TensorFlow's shape of a tensor alone names no place: it belongs to the pool that refused the request.
   const bool anywhere = of_tensorflow_pool(now) && now.kind == OomKind::device && !here_.origin().device;
   // The exception of a copy does not say why: the pool has said so before.
-  const bool explained = of_tensorflow_pool(old.oom) && is_failed_copy(now);
+  const bool explained = of_tensorflow_pool(old.oom) && old.oom.kind == OomKind::device && is_failed_copy(now);
   const bool same_memory = old.oom.kind == now.kind || (anywhere && of_tensorflow_pool(old.oom)) || explained ||
                            ((is_general_form(old.oom) || is_general_form(now)) && may_be_same_memory(old.oom, now));
   if (!same_memory) return false;

@@ -132,7 +132,9 @@ inline constexpr double risk_windows = 50;              // of the observed windo
 inline constexpr double least_machine =
     8.0 * static_cast<double>(GiB);  // bytes; a machine of unknown RAM that runs such jobs has no less
 inline constexpr std::size_t min_listed =
-    4;                                    // processes; fewer are a program and its helpers, not the list of a monitor
+    4;  // processes; fewer are a program and its helpers, not the list of a monitor
+inline constexpr double whole_list =
+    0.5;  // of the RAM in use at the start is in the listed processes; with less, others may grow unseen
 inline constexpr double explained = 0.5;  // of the machine's growth by its listed processes; less leaves it open
 
 }  // namespace oomdoctor::growth_limits

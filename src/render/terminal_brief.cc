@@ -123,7 +123,7 @@ void add_further(Page& page, const Report& report, const std::vector<const Repor
                                 plural(count_caught(report) - (main.handled ? 1 : 0), "other OOM", "other OOMs"),
                                 plain_line(short_locations(report, {caught.front()}, 1))));
   if (!refused.empty())
-    page.text("  ", fmt::format("The driver also refused larger sizes of TensorFlow's pool (first {}).",
+    page.text("  ", fmt::format("The driver also refused other sizes of TensorFlow's pool (first {}).",
                                 plain_line(short_locations(report, {refused.front()}, 1))));
   const std::size_t shown = std::min(fatal.size(), max_further);
   for (std::size_t i = 0; i < shown; ++i) {

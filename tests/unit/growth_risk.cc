@@ -59,10 +59,10 @@ TEST_CASE("the RAM of a machine may rise while a program starts on it", "[growth
 }
 
 TEST_CASE("a machine whose listed processes do not grow has no leak of theirs", "[growth-risk]") {
-  const auto listed = [](double growth) {
+  const auto listed = [](double growth, double size = 3 * gib) {
     ScanResult scan;
     scan.series = {timed(Metric::host_used, 20 * gib, 0.2 * gib, 120, 10, 64 * gib, 8)};
-    for (int pid = 11; pid < 17; ++pid) scan.series.push_back(process(pid, 1 * gib, growth, 120, 10, 8));
+    for (int pid = 11; pid < 17; ++pid) scan.series.push_back(process(pid, size, growth, 120, 10, 8));
     return scan;
   };
   ScanResult flat = listed(0);
@@ -73,6 +73,20 @@ TEST_CASE("a machine whose listed processes do not grow has no leak of theirs", 
         std::string::npos);
   ScanResult growing = listed(0.03 * gib);
   CHECK(trends_of(growing).facts.is_true("run.at_risk"));
+  ScanResult cut = listed(0, 0.1 * gib);  // the first lines of a long list: what grows may be below them
+  CHECK(trends_of(cut).facts.is_true("run.at_risk"));
+}
+
+TEST_CASE("host RAM ends at the request of the job", "[growth-risk]") {
+  const auto risk = [](std::vector<Series> series, const char* job = nullptr) {
+    ScanResult scan;
+    scan.series = std::move(series);
+    if (job != nullptr) scan.settings["job_memory"].value = job;
+    return trends_of(scan).facts.is_true("run.at_risk");
+  };
+  const Series small = timed(Metric::host_rss, 132 * mib, 0.8 * mib, 120, 1);
+  CHECK_FALSE(risk({small}));
+  CHECK(risk({small}, "256M"));
 }
 
 }  // namespace oomdoctor
