@@ -178,9 +178,11 @@ void advice_facts(Facts& facts) {
     double wanted = std::floor(*batch / 2);
     if (activations && need && *activations > *need)
       wanted = std::floor(*batch * (*activations - *need) / *activations);
-    // Half of the batch does not fit where half of everything does not.
+    // Half of the batch does not fit where half of everything does not. Where only a tenth fits, others hold the rest.
+    constexpr double nearly_all = 0.9;
     const double all = get("oom.allocated").value_or(0) + get("oom.request").value_or(0);
-    if (need && *need > all / 2 && all > *need) wanted = std::min(wanted, std::floor(*batch * (1 - *need / all)));
+    if (need && *need > all / 2 && *need < nearly_all * all)
+      wanted = std::min(wanted, std::floor(*batch * (1 - *need / all)));
     // A batch that fitted before is known to fit. Others keep the global batch the same.
     const auto fitted = get("settings.batch_before");
     const double to =

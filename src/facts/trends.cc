@@ -392,8 +392,8 @@ void emit_unexplained_growth(const ScanResult& scan, Analysis& analysis) {
   if (!growth) return;
   analysis.notes.push_back(
       {Severity::note,
-       fmt::format("the machine's RAM in use grew by {}, its {} listed processes {} by {}: the rest is elsewhere, for "
-                   "example in processes that are not listed, in another container or in files in RAM",
+       fmt::format("the machine's RAM in use grew by {}, its {} listed processes {} by {}: the rest is in another "
+                   "container, in files or in processes not listed",
                    computed_bytes_text(growth->of_machine), growth->listed,
                    growth->of_processes < 0 ? "shrank" : "grew", computed_bytes_text(std::abs(growth->of_processes))),
        scan.series[growth->series].last_evidence});
