@@ -264,12 +264,8 @@ void given_facts(const ScanResult& scan, const Incident& incident, Facts& facts)
 // The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
-    if (name == "batch_size" && scan.settings.contains("micro_batch")) continue;  // that of all ranks together
-    std::string meant = name;
-    if (name == "micro_batch") meant = "batch_size";
-    if (name == "weights_planned" && !scan.settings.contains("weights_memory"))
-      meant = "weights_memory";  // not yet loaded
-    const FactSpec* spec = find_fact_spec("settings." + meant);
+    const bool planned = name == "weights_planned" && !scan.settings.contains("weights_memory");  // not yet loaded
+    const FactSpec* spec = find_fact_spec("settings." + (planned ? "weights_memory" : name));
     if (spec == nullptr) continue;
     if (name == "num_workers" && !counts_loader_workers(scan, setting)) continue;
     if (name == "given_at_start" && incident != nullptr && incident->origin.device.value_or(0) > 0) continue;
@@ -293,6 +289,9 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     }
   }
   if (incident != nullptr) given_facts(scan, *incident, facts);
+  // With a micro-batch in the log, the batch size is that of all ranks together.
+  if (const Fact* micro = facts.find("settings.micro_batch"))
+    facts.set("settings.batch_size", micro->value, micro->evidence);
   facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
   const Agent agent = incident != nullptr ? find_agent(scan, *incident) : Agent::cuda_allocator;
   if (incident == nullptr && device_vendor(scan) == "amd")
