@@ -28,6 +28,17 @@ inline std::vector<std::filesystem::path> sample_logs(const std::string& folder 
   return out;
 }
 
+/// The tests of laws go through one sample in so many.
+constexpr std::size_t one_sample_in = OOMDOCTOR_ONE_SAMPLE_IN;
+
+/// The samples that the test of a law goes through, sorted.
+inline std::vector<std::filesystem::path> law_samples() {
+  std::vector<std::filesystem::path> out;
+  const auto all = sample_logs();
+  for (std::size_t i = 0; i < all.size(); i += one_sample_in) out.push_back(all[i]);
+  return out;
+}
+
 /// For example "stories/leak.log".
 inline std::string sample_name(const std::filesystem::path& path) {
   return std::filesystem::relative(path, source_folder() / "samples").generic_string();

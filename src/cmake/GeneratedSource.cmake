@@ -4,12 +4,12 @@
 # OUTPUT. The program contains them this way, so it is a single file that runs anywhere and need not check them at each
 # start. Files are found by their patterns, so a new file needs no edit, and the next build includes it.
 #
-# The WebAssembly build takes the same text from a build for this machine, OOMDOCTOR_HOST_BUILD, and runs no program.
+# With OOMDOCTOR_HOST_BUILD it copies the text that this other build of the same tree made, and runs no program.
 function(oomdoctor_generated_source output compiler folder)
   cmake_parse_arguments(PARSE_ARGV 3 generated "" "COMMENT" "FILES")
   list(TRANSFORM generated_FILES PREPEND ${folder}/)
   file(GLOB files CONFIGURE_DEPENDS ${generated_FILES})
-  if(EMSCRIPTEN)
+  if(OOMDOCTOR_HOST_BUILD AND NOT OOMDOCTOR_HOST_BUILD STREQUAL PROJECT_BINARY_DIR)
     cmake_path(GET output FILENAME name)
     add_custom_command(
       OUTPUT ${output}

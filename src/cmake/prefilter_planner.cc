@@ -15,6 +15,7 @@
 #include <limits>
 #include <optional>
 #include <random>
+#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -33,18 +34,20 @@ namespace {
 
 // The costs of a scan in nanoseconds, measured with AVX-512 at 2.8 GHz. Only the ratios matter, and only slightly: with
 // half or twice of one of them, a scan takes a few per cent longer.
-constexpr double candidate_cost = 2;    ///< a position that passes the lookups: listed and hashed
-constexpr double fingerprint_cost = 6;  ///< a position that passes the hash: a mispredicted branch
-constexpr double comparison_cost = 1;   ///< each anchor with that fingerprint: no branch
+constexpr std::uint64_t candidate_cost = 2;    ///< a position that passes the lookups: listed and hashed
+constexpr std::uint64_t fingerprint_cost = 6;  ///< a position that passes the hash: a mispredicted branch
+constexpr std::uint64_t comparison_cost = 1;   ///< each anchor with that fingerprint: no branch
 
 constexpr std::size_t sample_size = 65536;  ///< positions in the texts; resolves 0.1 candidates per kilobyte
-constexpr int passes = 4;                   ///< a fifth pass changes nothing
-constexpr unsigned starts = 6;              ///< orders of assignment: their costs differ by a tenth
-constexpr unsigned repairs = 6000;          ///< of the best one: a quarter less by the first 1500, then ever less
-constexpr std::size_t piece_size = 4096;    ///< bytes: plans are compared on pieces of the texts, about a log each
-constexpr std::size_t pieces_apart = 2;     ///< one of two: of fewer, a plan for them is not the best for all
 constexpr std::size_t words = sample_size / 64;
 using PositionBits = std::array<std::uint64_t, words>;  ///< one bit per position of the sample
+
+// The plan is 4 % better (cost, on all of the texts) than by six starts and a walk that only descends, which took five
+// times as long. Twice the repairs make it up to 4 % better.
+constexpr int passes = 3;            ///< over all anchors, for the first plan
+constexpr unsigned repairs = 12000;  ///< of it
+// A repaired plan may cost one part in so many more, at first; 50 to 400 do as well.
+constexpr unsigned allowance = 100;
 
 /// Random positions in the texts: which of them contain which half of a byte, and how often each fingerprint occurs.
 class PositionSample {
@@ -59,8 +62,8 @@ class PositionSample {
         high_[j * 16 + high_half(c)][i / 64] |= std::uint64_t{1} << (i % 64);
       }
     }
-    for (std::size_t i = 0; i + fingerprint_size <= text.size(); ++i)
-      shares_[key(text.data() + i)] += 1 / static_cast<double>(text.size());
+    for (std::size_t i = 0; i + fingerprint_size <= text.size(); ++i) ++counts_[key(text.data() + i)];
+    for (auto& [key, count] : counts_) count = share_unit * sample_size * count / text.size();
   }
 
   const PositionBits& low(std::size_t j, std::size_t half) const { return low_[j * 16 + half]; }
@@ -72,114 +75,115 @@ class PositionSample {
     std::memcpy(&out, fingerprint, sizeof out);
     return out | 0x20202020u;
   }
-  /// The share of positions with this fingerprint.
-  double share(std::uint32_t key) const {
-    const auto found = shares_.find(key);
-    return found == shares_.end() ? 0 : found->second;
+
+  /// Costs are integers, so that every machine makes the same plan. This is the cost of one position at one nanosecond.
+  static constexpr std::uint64_t share_unit = 16;
+  /// How often the fingerprint occurs in a sample, in positions times share_unit. Counted in the whole text.
+  std::uint64_t share(std::uint32_t key) const {
+    const auto found = counts_.find(key);
+    return found == counts_.end() ? 0 : found->second;
   }
 
  private:
   std::vector<PositionBits> low_, high_;
-  std::unordered_map<std::uint32_t, double> shares_;
+  std::unordered_map<std::uint32_t, std::uint64_t> counts_;
 };
+
+void merge(PositionBits& into, const PositionBits& row) {
+  for (std::size_t w = 0; w < words; ++w) into[w] |= row[w];
+}
+
+std::uint64_t count(std::span<const std::uint64_t> bits) {
+  std::uint64_t out = 0;
+  for (const std::uint64_t word : bits)
+    if (word != 0) out += static_cast<std::uint64_t>(std::popcount(word));
+  return out;
+}
 
 /// A bucket, with the positions of the sample that pass it: at each byte of the fingerprint, both halves of the byte
 /// are in the bucket.
 class FingerprintBucket {
  public:
-  FingerprintBucket() : low_(fingerprint_size), high_(fingerprint_size) {}
+  FingerprintBucket() : rows_(rows) {}
 
   const BucketHalves& halves() const { return halves_; }
-  std::size_t candidates() const { return candidates_; }
+  const PositionBits& passing() const { return passing_; }
 
   void set(const PositionSample& sample, const BucketHalves& halves) {
+    halves_ = {};
+    for (PositionBits& row : rows_) row.fill(0);
+    for_each_added(sample, halves, [&](std::size_t row, const PositionBits& added) { merge(rows_[row], added); });
     halves_ = halves;
-    for (std::size_t j = 0; j < fingerprint_size; ++j) {
-      low_[j].fill(0);
-      high_[j].fill(0);
-      for (std::size_t half = 0; half < 16; ++half) {
-        if ((halves.low[j] >> half & 1) != 0) merge(low_[j], sample.low(j, half));
-        if ((halves.high[j] >> half & 1) != 0) merge(high_[j], sample.high(j, half));
-      }
-    }
-    candidates_ = 0;
-    for (std::size_t part = 0; part < parts; ++part)
-      candidates_ += candidates_of_[part] = count_candidates(sample, halves, part);
+    passing_ = rows_[0];
+    for (std::size_t row = 1; row < rows; ++row)
+      for (std::size_t w = 0; w < words; ++w) passing_[w] &= rows_[row][w];
   }
 
-  /// The candidates in the sample that the bucket would gain with `halves`, which must include its own; nullopt as soon
-  /// as so many cost too much, which a part of the sample mostly shows.
+  /// The positions outside of `known` that would pass with `halves`, which must include its own; nullopt as soon as so
+  /// many cost too much, which a part of the sample mostly shows.
   template <typename IsTooMuch>
-  std::optional<std::size_t> gain_with(const PositionSample& sample, const BucketHalves& halves,
-                                       IsTooMuch is_too_much) const {
-    std::size_t gain = 0;
-    for (std::size_t part = 0; part < parts; ++part) {
-      gain += count_candidates(sample, halves, part) - candidates_of_[part];
+  std::optional<std::uint64_t> gain_with(const PositionSample& sample, const BucketHalves& halves,
+                                         const PositionBits& known, IsTooMuch is_too_much) const {
+    std::array<std::array<const PositionBits*, 2>, rows> added{};  // at most two: both cases of a letter
+    for_each_added(sample, halves, [&](std::size_t row, const PositionBits& positions) {
+      added[row][added[row][0] == nullptr ? 0 : 1] = &positions;
+    });
+    std::uint64_t gain = 0;
+    std::array<std::uint64_t, words_of_part> left;
+    for (std::size_t from = 0; from < words; from += words_of_part) {
+      for (std::size_t w = 0; w < words_of_part; ++w) left[w] = ~known[from + w];
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::uint64_t* own = rows_[row].data() + from;
+        const std::uint64_t* one = added[row][0] == nullptr ? own : added[row][0]->data() + from;
+        const std::uint64_t* two = added[row][1] == nullptr ? one : added[row][1]->data() + from;
+        for (std::size_t w = 0; w < words_of_part; ++w) left[w] &= own[w] | one[w] | two[w];
+      }
+      gain += count(left);
       if (is_too_much(gain)) return std::nullopt;
     }
     return gain;
   }
 
  private:
-  static constexpr std::size_t parts = 32, words_of_part = words / parts;
+  static constexpr std::size_t rows = 2 * fingerprint_size;  ///< the low halves of each byte, then the high ones
+  static constexpr std::size_t words_of_part = 32;
 
-  static void merge(PositionBits& into, const PositionBits& row) {
-    for (std::size_t w = 0; w < words; ++w) into[w] |= row[w];
-  }
-
-  std::size_t count_candidates(const PositionSample& sample, const BucketHalves& halves, std::size_t part) const {
-    std::array<std::uint64_t, words_of_part> left, row;
-    left.fill(~std::uint64_t{0});
-    const std::size_t from = part * words_of_part;
-    const auto keep = [&](const PositionBits& own, unsigned more, std::size_t j,
-                          const PositionBits& (PositionSample::*rows)(std::size_t, std::size_t) const) {
-      std::copy_n(own.begin() + from, words_of_part, row.begin());
-      for (std::size_t half = 0; half < 16; ++half)
-        if ((more >> half & 1) != 0) {
-          const PositionBits& added = (sample.*rows)(j, half);
-          for (std::size_t w = 0; w < words_of_part; ++w) row[w] |= added[from + w];
+  /// Calls visit(row, positions) for each half that the bucket lacks.
+  template <typename Visit>
+  void for_each_added(const PositionSample& sample, const BucketHalves& halves, Visit visit) const {
+    for (std::size_t j = 0; j < fingerprint_size; ++j)
+      for (const bool low : {true, false}) {
+        unsigned added = low ? halves.low[j] & ~halves_.low[j] : halves.high[j] & ~halves_.high[j];
+        for (; added != 0; added &= added - 1) {
+          const auto half = static_cast<std::size_t>(std::countr_zero(added));
+          visit(low ? j : fingerprint_size + j, low ? sample.low(j, half) : sample.high(j, half));
         }
-      for (std::size_t w = 0; w < words_of_part; ++w) left[w] &= row[w];
-    };
-    for (std::size_t j = 0; j < fingerprint_size; ++j) {
-      keep(low_[j], halves.low[j] & ~unsigned{halves_.low[j]}, j, &PositionSample::low);
-      keep(high_[j], halves.high[j] & ~unsigned{halves_.high[j]}, j, &PositionSample::high);
-    }
-    std::size_t count = 0;
-    for (const std::uint64_t word : left)
-      if (word != 0) count += static_cast<std::size_t>(std::popcount(word));
-    return count;
+      }
   }
 
   BucketHalves halves_;
-  std::vector<PositionBits> low_, high_;
-  std::size_t candidates_ = 0;
-  std::array<std::size_t, parts> candidates_of_{};  ///< in each part of the sample
+  std::vector<PositionBits> rows_;  ///< the positions with one of the halves
+  PositionBits passing_{};
 };
 
 /// Assigns the anchors one after the other, each where it adds the least cost. Then it removes and assigns each one
-/// again, several times, because the best assignment may have changed. What comes out depends on the order, so
-/// write_plan() tries several and repairs the best one.
+/// again, several times, because the best assignment may have changed.
 class Planner {
  public:
-  Planner(Anchors anchors, const PositionSample& sample, unsigned seed)
-      : anchors_(std::move(anchors)), sample_(sample), placed_(anchors_.text.size()), buckets_(bucket_count) {
-    for (FingerprintBucket& bucket : buckets_) bucket.set(sample_, {});
+  Planner(Anchors anchors, const PositionSample& sample)
+      : anchors_(std::move(anchors)), sample_(&sample), placed_(anchors_.text.size()), buckets_(bucket_count) {
     std::vector<std::size_t> order(anchors_.text.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::mt19937_64 random(seed);
-    const auto shuffle = [&] {
-      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-    };
-    shuffle();
+    std::mt19937_64 random(1);
+    shuffle(order, random);
     // Short anchors have no choice of bytes. They choose their buckets first, and longer ones join them.
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return anchors_.text[a].size() < anchors_.text[b].size(); });
     for (const std::size_t i : order) assign(i);
     for (int pass = 1; pass < passes; ++pass) {
-      shuffle();
+      shuffle(order, random);
       for (const std::size_t i : order) {
-        remove(i);
+        remove({i});
         assign(i);
       }
     }
@@ -187,8 +191,7 @@ class Planner {
 
   /// Closes one half of a byte in one bucket: all anchors that hold it open are assigned again. One at a time, each of
   /// them would find it open.
-  void repair(unsigned seed) {
-    std::mt19937_64 random(seed);
+  void repair(std::mt19937_64& random) {
     const auto& members = members_[random() % bucket_count];
     if (members.empty()) return;
     const std::size_t j = random() % fingerprint_size;
@@ -201,66 +204,113 @@ class Planner {
     std::vector<std::size_t> out;
     for (const std::size_t i : members)
       if (half_of(i) == half) out.push_back(i);
-    for (const std::size_t i : out) remove(i);
-    for (std::size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[random() % i]);
+    remove(out);
+    shuffle(out, random);
     for (const std::size_t i : out) assign(i);
+  }
+
+  /// Of a scan of the sample. A position that passes several buckets is one candidate.
+  std::uint64_t cost() const {
+    std::uint64_t out = count(passing_) * candidate_share;
+    for (const auto& [key, anchors] : fingerprints_)
+      out += sample_->share(key) * (fingerprint_cost + comparison_cost * anchors);
+    return out;
   }
 
   const Anchors& anchors() const { return anchors_; }
   const std::vector<Placement>& placements() const { return placed_; }
   std::size_t fingerprints() const { return fingerprints_.size(); }
+  std::uint64_t candidates() const { return count(passing_); }
 
  private:
+  static constexpr std::uint64_t candidate_share = candidate_cost * PositionSample::share_unit;
+
+  static void shuffle(std::vector<std::size_t>& order, std::mt19937_64& random) {
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  }
+
   std::uint32_t key(std::size_t i, std::size_t at) const { return PositionSample::key(anchors_.text[i].data() + at); }
+
+  /// Of one more anchor with this fingerprint.
+  std::uint64_t verification_cost(std::uint32_t key) const {
+    return sample_->share(key) * (comparison_cost + (fingerprints_.contains(key) ? 0 : fingerprint_cost));
+  }
 
   void assign(std::size_t i) {
     const std::string_view anchor = anchors_.text[i];
-    double min_cost = std::numeric_limits<double>::infinity();
-    for (std::size_t at = 0; at + fingerprint_size <= anchor.size(); ++at) {
-      const std::uint32_t k = key(i, at);
-      const double verified = sample_.share(k) * (comparison_cost + (fingerprints_.contains(k) ? 0 : fingerprint_cost));
-      if (verified >= min_cost) continue;
-      for (std::size_t b = 0; b < bucket_count; ++b) {
-        const BucketHalves halves = buckets_[b].halves().with(anchor, anchors_.fold_case[i], at);
-        const auto cost_of = [&](std::size_t gain) {
-          return verified + candidate_cost * static_cast<double>(gain) / static_cast<double>(sample_size);
-        };
-        const auto gain =
-            halves == buckets_[b].halves() ? 0 : buckets_[b].gain_with(sample_, halves, [&](std::size_t so_far) {
-              return cost_of(so_far) >= min_cost;
-            });
-        if (!gain) continue;
-        const double cost = cost_of(*gain);
-        if (cost >= min_cost) continue;
-        min_cost = cost;
-        placed_[i] = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
+    std::uint64_t min_cost = std::numeric_limits<std::uint64_t>::max();
+    // Where the bucket has all halves already, no sample need be counted, and what costs less is soon rare.
+    for (const bool is_open : {true, false})
+      for (std::size_t at = 0; at + fingerprint_size <= anchor.size(); ++at) {
+        const std::uint64_t verified = verification_cost(key(i, at));
+        for (std::size_t b = 0; b < bucket_count && verified < min_cost; ++b) {
+          const BucketHalves halves = buckets_[b].halves().with(anchor, anchors_.fold_case[i], at);
+          if ((halves == buckets_[b].halves()) != is_open) continue;
+          const auto cost_of = [&](std::uint64_t gain) { return verified + candidate_share * gain; };
+          const auto is_too_much = [&](std::uint64_t gain) { return cost_of(gain) >= min_cost; };
+          const auto gain = is_open ? 0 : buckets_[b].gain_with(*sample_, halves, passing_, is_too_much);
+          if (!gain || is_too_much(*gain)) continue;
+          min_cost = cost_of(*gain);
+          placed_[i] = {static_cast<std::uint16_t>(at), static_cast<std::uint16_t>(b)};
+        }
       }
-    }
     FingerprintBucket& bucket = buckets_[placed_[i].bucket];
     const BucketHalves halves = bucket.halves().with(anchor, anchors_.fold_case[i], placed_[i].at);
-    if (halves != bucket.halves() || bucket.candidates() == 0) bucket.set(sample_, halves);
+    if (halves != bucket.halves()) {
+      bucket.set(*sample_, halves);
+      merge(passing_, bucket.passing());
+    }
     members_[placed_[i].bucket].push_back(i);
     ++fingerprints_[key(i, placed_[i].at)];
   }
 
-  void remove(std::size_t i) {
-    const std::size_t b = placed_[i].bucket;
-    std::erase(members_[b], i);
+  /// Removes anchors of one bucket.
+  void remove(const std::vector<std::size_t>& out) {
+    const std::size_t b = placed_[out.front()].bucket;
+    for (const std::size_t i : out) {
+      std::erase(members_[b], i);
+      const auto found = fingerprints_.find(key(i, placed_[i].at));
+      if (--found->second == 0) fingerprints_.erase(found);
+    }
     BucketHalves halves;
     for (const std::size_t m : members_[b])
       halves = halves.with(anchors_.text[m], anchors_.fold_case[m], placed_[m].at);
-    if (halves != buckets_[b].halves()) buckets_[b].set(sample_, halves);
-    const auto found = fingerprints_.find(key(i, placed_[i].at));
-    if (--found->second == 0) fingerprints_.erase(found);
+    if (halves == buckets_[b].halves()) return;
+    buckets_[b].set(*sample_, halves);
+    passing_.fill(0);
+    for (const FingerprintBucket& bucket : buckets_) merge(passing_, bucket.passing());
   }
 
   Anchors anchors_;
-  const PositionSample& sample_;
+  const PositionSample* sample_;
   std::vector<Placement> placed_;
   std::vector<FingerprintBucket> buckets_;
+  PositionBits passing_{};  ///< any bucket
   std::array<std::vector<std::size_t>, bucket_count> members_;
   std::unordered_map<std::uint32_t, std::size_t> fingerprints_;  ///< fingerprint → number of anchors
 };
+
+/// The best plan of a random walk by repairs. A repaired plan may cost a little more than the one that it was made of,
+/// so that the walk leaves small valleys; the allowance falls to nothing.
+Planner best_plan(const PositionSample& sample) {
+  Planner current(collect_anchors(all_parsers()), sample);
+  Planner best = current;
+  std::uint64_t cost = current.cost(), least = cost;
+  std::mt19937_64 random(1);
+  for (unsigned left = repairs; left > 0; --left) {
+    Planner other = current;
+    other.repair(random);
+    const std::uint64_t other_cost = other.cost();
+    const std::uint64_t most = cost + random() % (cost / allowance * left / repairs + 1);
+    if (other_cost > most) continue;
+    current = std::move(other);
+    cost = other_cost;
+    if (cost >= least) continue;
+    least = cost;
+    best = current;
+  }
+  return best;
+}
 
 /// The lines of a form that the log has several times: most of a long log are lines of a few forms.
 std::string repeated_lines(const std::string& log) {
@@ -294,29 +344,6 @@ std::string read_texts(const std::filesystem::path& folder) {
   }
   if (text.size() < sample_size) throw std::runtime_error(folder.string() + ": too little text to plan by");
   return text;
-}
-
-/// One of each `pieces_apart` pieces of the text.
-std::string take_pieces(const std::string& text) {
-  std::string pieces;
-  for (std::size_t at = 0; at < text.size(); at += piece_size * pieces_apart) pieces += text.substr(at, piece_size);
-  return pieces;
-}
-
-/// The work of a scan of the text. A position that passes several buckets is one candidate.
-PrefilterWork measure(const Planner& planner, const std::string& text) {
-  const Anchors& anchors = planner.anchors();
-  PrefilterWork work;
-  std::vector<AnchorHit> hits;
-  Prefilter(anchors.text, anchors.fold_case, {.placements = planner.placements()})
-      .scan(text, 0, text.size(), hits, &work);
-  return work;
-}
-
-double cost_of(const PrefilterWork& work) {
-  return candidate_cost * static_cast<double>(work.candidates) +
-         fingerprint_cost * static_cast<double>(work.fingerprints) +
-         comparison_cost * static_cast<double>(work.comparisons);
 }
 
 std::string number(std::uint64_t value) { return std::to_string(value) + (value > INT32_MAX ? "u" : ""); }
@@ -359,31 +386,16 @@ void write_tables(std::ostream& out, const PrefilterTables& tables) {
 }
 
 void write_plan(const std::string& folder, const std::string& path) {
-  const std::string text = read_texts(folder);
-  const PositionSample sample(text);
-  const std::string pieces = take_pieces(text);
-  std::optional<Planner> best;
-  PrefilterWork least;
-  const auto offer = [&](Planner other) {
-    const PrefilterWork work = measure(other, pieces);
-    if (best && cost_of(work) >= cost_of(least)) return;
-    least = work;
-    best.emplace(std::move(other));
-  };
-  for (unsigned seed = 0; seed < starts; ++seed) offer(Planner(collect_anchors(all_parsers()), sample, seed));
-  for (unsigned seed = 0; seed < repairs; ++seed) {
-    Planner other = *best;
-    other.repair(seed);
-    offer(std::move(other));
-  }
-  const Anchors& anchors = best->anchors();
+  const PositionSample sample(read_texts(folder));
+  const Planner best = best_plan(sample);
+  const Anchors& anchors = best.anchors();
   std::ofstream out(path, std::ios::binary);
   out << "// Written by src/cmake/prefilter_planner.cc: " << anchors.text.size() << " anchors behind "
-      << best->fingerprints() << " fingerprints, " << 1000 * least.candidates / pieces.size()
+      << best.fingerprints() << " fingerprints, " << 1000 * best.candidates() / sample_size
       << " candidates in\n// a kilobyte of its text.\n"
          "#include \"text/prefilter_plan.h\"\n\nnamespace oomdoctor {\n\n";
-  const Prefilter prefilter(anchors.text, anchors.fold_case, {.placements = best->placements()});
-  write_array(out, "Placement placements", best->placements(), [](const Placement& p) {
+  const Prefilter prefilter(anchors.text, anchors.fold_case, {.placements = best.placements()});
+  write_array(out, "Placement placements", best.placements(), [](const Placement& p) {
     return braced({std::to_string(p.at), std::to_string(p.bucket)});
   });
   write_array(out, "std::uint16_t mentions", anchors.mentions, number);

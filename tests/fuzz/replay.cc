@@ -1,7 +1,7 @@
 // Runs fuzz targets without libFuzzer, under any compiler:   oomdoctor_fuzz [NAME...]
 //
-// Each target gets its former findings, then its seeds, then a damaged copy of each seed. The generator of the damage
-// has a fixed seed, so a failure is reproducible.
+// Each target gets its former findings, then its seeds, then a damaged copy of each seed; of seeds that are samples,
+// with a sanitizer some. The generator of the damage has a fixed seed, so a failure is reproducible.
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -51,14 +51,18 @@ void feed(const Target& target, std::string_view text) {
   target.run({bytes.data(), bytes.size()});
 }
 
-/// Returns the number of inputs.
+constexpr std::size_t many_seeds = 400;  ///< as many are samples
+constexpr std::size_t one_sample_in = OOMDOCTOR_ONE_SAMPLE_IN;
+
+/// Returns the number of seeds.
 std::size_t replay(const Target& target) {
   const auto found = findings(target.name), seeds = target.seeds();
   for (const std::string& input : found) feed(target, input);
   Damage damage;
-  for (const std::string& seed : seeds) {
-    feed(target, seed);
-    feed(target, damage.apply(seed));
+  const std::size_t step = seeds.size() < many_seeds ? 1 : one_sample_in;
+  for (std::size_t i = 0; i < seeds.size(); i += step) {
+    feed(target, seeds[i]);
+    feed(target, damage.apply(seeds[i]));
   }
   std::printf("%s: %zu findings, %zu seeds, as many damaged\n", std::string(target.name).c_str(), found.size(),
               seeds.size());

@@ -10,13 +10,13 @@
 namespace oomdoctor {
 namespace {
 
+using testing::law_samples;
 using testing::read_file;
-using testing::sample_logs;
 
 /// All samples in a row, in random order, with endless lines in between.
 std::string all_samples(unsigned seed) {
   std::mt19937 engine(seed);
-  auto logs = sample_logs();
+  auto logs = law_samples();
   std::shuffle(logs.begin(), logs.end(), engine);
   std::string text;
   for (const auto& log : logs) {

@@ -9,7 +9,7 @@
 namespace oomdoctor {
 
 TEST_CASE("a run compared with itself has no growth and no differences", "[law]") {
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     CAPTURE(testing::sample_name(path));
     const Report run = diagnose({{"sample", testing::read_file(path)}});
     const Comparison all = compare(run, run);

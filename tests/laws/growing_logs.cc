@@ -38,7 +38,7 @@ std::string judge_aside(GrowingLogs& logs, const std::string& to) {
 
 TEST_CASE("reports in the middle are those of the bytes so far, and change nothing", "[law]") {
   std::mt19937 engine(3);
-  const auto all = testing::sample_logs();
+  const auto all = testing::law_samples();
   for (std::size_t i = 0; i < all.size(); i += 12) {
     const testing::TemporaryFolder folder;
     const std::string path = folder.at("train.log"), text = read_file(all[i]);

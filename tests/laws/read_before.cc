@@ -12,9 +12,9 @@
 namespace oomdoctor {
 namespace {
 
+using testing::law_samples;
 using testing::mapped;
 using testing::read_file;
-using testing::sample_logs;
 
 /// Lines of values after heads that differ in their digits: tags, time stamps, positions, levels.
 std::string lines_with_heads() {
@@ -90,7 +90,7 @@ TEST_CASE("lines that were read before change nothing", "[law]") {
   std::mt19937 engine(seed);
   TemplateCache warm;
   std::vector<std::pair<std::string, std::string>> texts{{"heads", lines_with_heads()}};
-  for (const auto& log : sample_logs()) texts.emplace_back(testing::sample_name(log), read_file(log));
+  for (const auto& log : law_samples()) texts.emplace_back(testing::sample_name(log), read_file(log));
   std::shuffle(texts.begin(), texts.end(), engine);
   for (const auto& [name, text] : texts) {
     for (int i = 0; i < 8; ++i) {  // the first round makes the templates known, the second stores them
@@ -152,7 +152,7 @@ TEST_CASE("what a near test decided for one line does not hold for another", "[l
 
 TEST_CASE("logs that were read before change no report", "[law]") {
   const Scanner shared(all_parsers(), shipped_prefilter_plan());
-  auto logs = sample_logs();
+  auto logs = law_samples();
   std::mt19937 engine(11);
   for (int round = 0; round < 2; ++round) {
     std::shuffle(logs.begin(), logs.end(), engine);

@@ -74,7 +74,7 @@ TEST_CASE("no healthy log is called a failure or a risk", "[law]") {
 
 TEST_CASE("a truncated log is read to its end", "[law]") {
   const Scanner scanner(all_parsers());
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     CAPTURE(testing::sample_name(path));
     const std::string text = testing::read_file(path);
     for (std::size_t k = 1; k <= 20; ++k) {
@@ -93,7 +93,7 @@ TEST_CASE("facts do not depend on the trends that were computed before them", "[
   AnalysisOptions as_needed;
   as_needed.all_trends = false;
   std::size_t spared = 0;
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     CAPTURE(testing::sample_name(path));
     std::vector<Source> sources;
     sources.push_back(Source::of_text("log", testing::read_file(path)));
@@ -112,7 +112,7 @@ TEST_CASE("facts do not depend on the trends that were computed before them", "[
       if (in_all != nullptr) CHECK(fact_text(spec, in_all->value) == fact_text(spec, in_few->value));
     }
   }
-  CHECK(spared > 100);
+  CHECK(spared * testing::one_sample_in > 100);
 }
 
 TEST_CASE("every parser is used by a sample", "[law]") {
@@ -127,7 +127,7 @@ TEST_CASE("every parser is used by a sample", "[law]") {
 
 TEST_CASE("wrapping by a console changes the result of very few logs only", "[law]") {
   std::size_t broken = 0, different = 0;
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     const std::string text = testing::read_file(path);
     const std::string plain = build_account(read("log", text));
     for (const std::size_t width : {60u, 80u, 120u}) {
@@ -139,7 +139,7 @@ TEST_CASE("wrapping by a console changes the result of very few logs only", "[la
       UNSCOPED_INFO(testing::sample_name(path) << " at " << width << " columns");
     }
   }
-  CHECK(broken > 600);
+  CHECK(broken * testing::one_sample_in > 600);
   // One or two breaks, each where a line may well end, do not show that a console made them.
   CHECK(different * 40 <= broken);
 }
@@ -169,7 +169,7 @@ TEST_CASE("what a log collector puts around the lines changes the result of very
       },
   };
   std::size_t collected = 0, different = 0;
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     const std::string text = testing::read_file(path);
     std::string around;
     std::size_t lines = 0;
@@ -184,12 +184,12 @@ TEST_CASE("what a log collector puts around the lines changes the result of very
     ++different;
     UNSCOPED_INFO(testing::sample_name(path) << ": " << out.substr(0, out.find('\n')));
   }
-  CHECK(collected > 500);
+  CHECK(collected * testing::one_sample_in > 500);
   CHECK(different * 40 <= collected);
 }
 
 TEST_CASE("memory breakdowns balance", "[law]") {
-  for (const auto& path : testing::sample_logs())
+  for (const auto& path : testing::law_samples())
     for (const ReportIncident& i : read("sample", testing::read_file(path)).incidents) {
       if (!i.account) continue;
       CAPTURE(testing::sample_name(path), i.id);

@@ -16,7 +16,7 @@ import sys
 
 BUILD = pathlib.Path(os.environ.get("OOMDOCTOR_BINARY", "build/quick/oomdoctor")).resolve().parent
 # Debian's gcc-multilib would link the kernel's headers, which are the same for both sizes, but it excludes cross compilers.
-NARROW = ["-m32", "-D_FILE_OFFSET_BITS=64", "-c", "-O0", "-o", "/dev/null", "-idirafter", "/usr/include/x86_64-linux-gnu"]
+NARROW = ["-m32", "-D_FILE_OFFSET_BITS=64", "-fsyntax-only", "-O0", "-idirafter", "/usr/include/x86_64-linux-gnu"]
 # What needs Linux, and what only runs on the machine of the build.
 NOT_LIBRARY = ("run", "mcp", "tests", "compiler", "planner", "leave_one_out", "bench", "fuzz", "targets", "faults")
 SKIPPED = 77
@@ -40,7 +40,8 @@ def drop(words, at, number):
 
 
 def compile_narrow(words):
-    words = [word for word in drop(words, words.index("-o"), 2) if word not in ("-c", "-Winvalid-pch")]
+    words = [word for word in drop(words, words.index("-o"), 2)
+             if word not in ("-c", "-Winvalid-pch") and not word.startswith("-fsanitize")]
     if "-include-pch" in words:  # clang's, which was compiled for the machine: "-Xclang -include-pch -Xclang FILE"
         words = drop(words, words.index("-include-pch") - 1, 4)  # the text of the header is included too
     done = subprocess.run([*words, *NARROW], cwd=BUILD, capture_output=True, text=True)

@@ -51,7 +51,7 @@ std::string refusal_of(const std::string& line) {
 
 std::vector<LogSource> some_logs() {
   std::vector<LogSource> logs;
-  for (const auto& path : testing::sample_logs())
+  for (const auto& path : testing::law_samples())
     logs.push_back({testing::sample_name(path), testing::read_file(path)});
   std::sort(logs.begin(), logs.end(),
             [](const LogSource& a, const LogSource& b) { return natural_less(a.path, b.path); });

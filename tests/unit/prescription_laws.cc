@@ -96,14 +96,14 @@ std::string made_failure(std::mt19937& random) {
 }  // namespace
 
 TEST_CASE("no saving exceeds its share and no plan exceeds the GPU, over all samples", "[prescription_laws]") {
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     CAPTURE(path.string());
     check_numbers(diagnose({{path.string(), std::nullopt}}));
   }
 }
 
 TEST_CASE("each fix of a report says something else, over all samples", "[prescription_laws]") {
-  for (const auto& path : testing::sample_logs()) {
+  for (const auto& path : testing::law_samples()) {
     CAPTURE(path.string());
     std::set<std::string> titles, reasons;
     for (const ReportFix& fix : diagnose({{path.string(), std::nullopt}}).fixes) {
