@@ -22,16 +22,17 @@ void resolve_runtime(const ScanResult& scan, Facts& facts) {
 }
 
 /// Detects a training loop of the user: the traceback leads from a script into the model without a trainer. Setting
-/// names that only the trainer uses prove the opposite.
+/// names that only the trainer uses prove the opposite, and so does its call as the last of the user's: what it called
+/// is in the library.
 void resolve_trainer(const ScanResult& scan, const Incident* incident, Facts& facts) {
   const auto batch = scan.settings.find("batch_size");
   if (batch != scan.settings.end() && batch->second.evidence.reader.find("per_device_") != std::string::npos)
     facts.set("framework.trainer", Value{true}, {batch->second.evidence});
   if (facts.find("framework.trainer") != nullptr || incident == nullptr) return;
   const auto& frames = incident->oom.frames;
-  if (facts.is_true("framework.huggingface") &&
-      std::any_of(frames.begin(), frames.end(), [](const Frame& f) { return !f.library; }))
-    facts.set("framework.trainer", Value{false}, {incident->evidence});
+  const auto own = std::find_if(frames.rbegin(), frames.rend(), [](const Frame& f) { return !f.library; });
+  if (!facts.is_true("framework.huggingface") || own == frames.rend()) return;
+  facts.set("framework.trainer", Value{own->code.find("trainer.train(") != own->code.npos}, {incident->evidence});
 }
 
 /// "LlamaForCausalLM.from_pretrained(", "AutoModel.from_pretrained(": a class of transformers, by the form of its name.
