@@ -144,6 +144,8 @@ void fairseq_recover(const Match& m, EventSink& sink) {
   constexpr int max_summary_lines = 400;
   const bool in_step = m.text.find("recover from OOM in forward") != std::string_view::npos;
   if (in_step) sink.remark("phase/training");
+  // From 0.10 on it is Python's logging: "… | WARNING | fairseq.trainer | attempting to recover …".
+  if (m.cursor.line().body().starts_with("| WARNING: ")) sink.setting("old_fairseq", "true");
   if (!fails_to_recover(m.cursor)) return sink.remark("handled/skipped");
   for (const std::string_view message : {"Tried to allocate", "OOM: Ran out", "ran out of memory"})
     if (find_before(m.cursor, max_summary_lines, message)) return;

@@ -80,7 +80,8 @@ constexpr Formula formulas[] = {
     {"advice.batch_to",
      "largest batch ≤ batch × (activations − need) ÷ activations that divides batch × accumulation; half the batch "
      "where activations are not known"},
-    {"advice.share_down", "share − 0.1, at least half of it; of vLLM 0.9 where none is printed"},
+    {"advice.share_down",
+     "share − 0.1, at least half of it, at most what others leave of the device; of vLLM 0.9 where none is printed"},
     {"advice.layers_to", "layers × 85% of the free memory ÷ weights"},
     {"advice.share_up", "share, or the part that the weights take if it is larger, + 0.05, at most 0.95"},
     {"advice.context_to", "the length that the engine says fits, else half of what is set"},
@@ -92,6 +93,7 @@ constexpr Formula formulas[] = {
     {"advice.batch_saves", "activations × (1 − batch_to ÷ batch)"},
     {"advice.batch_saves_most", "activations_most × (1 − batch_to ÷ batch); half of it where the batch is not known"},
     {"advice.sequence_to", "failing length × (activations − need) ÷ activations, down to a multiple of 16"},
+    {"advice.limit_gain", "capacity, or held + free, − limit"},
     {"advice.limit_to", "limit + need, up to a quarter of a GiB"},
     {"advice.fraction_to", "limit_to ÷ capacity, up to a hundredth"},
     {"advice.host_to",

@@ -1187,7 +1187,9 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
   facts.set("run.loads_weights", Value{loads}, here);
   facts.set("run.survived", Value{incident.handled}, here);
   i64 handled = 0, caught = 0, ranks = 0;
+  const Incident* first_caught = nullptr;
   for (const Incident& i : scan.incidents) {
+    if (i.handled && first_caught == nullptr) first_caught = &i;
     handled += i.handled && i.when.order < incident.when.order;
     if (i.handled && !i.follows)
       caught +=
@@ -1198,11 +1200,12 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     ranks = std::max(ranks, i64{std::count_if(scan.ranks.begin(), scan.ranks.end(),
                                               [](const auto& rank) { return rank.second.failed; })});
   if (incident.handled) caught += scan.more_incidents;
-  facts.set("run.caught", Value{Number{static_cast<double>(caught), 0}}, here);
+  const std::vector<Evidence> there{first_caught == nullptr ? incident.evidence : first_caught->evidence};
+  facts.set("run.caught", Value{Number{static_cast<double>(caught), 0}}, there);
   // After its garbage collection, CUDA.jl serves the same request: nothing is lost.
   const bool served = incident.oom.has(OomTrait::answered);
   facts.set("run.loses_work", Value{incident.handled && !served && loses_work(caught, scan, incident, facts)}, here);
-  facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, here);
+  facts.set("run.handled_before", Value{Number{static_cast<double>(handled), 0}}, there);
   if (const auto all = count_ranks(scan); all > 1)
     facts.set("run.ranks", Value{Number{static_cast<double>(all), 0}}, here);
   facts.set("run.ranks_failed", Value{Number{static_cast<double>(std::max<i64>(ranks, 1)), 0}}, here);

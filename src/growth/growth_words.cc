@@ -195,6 +195,8 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
     return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
   const double height =
       height_of_jump(fitted, knot, fit.law == Law::step_line ? fit.beta[2] : fit.beta[1] - fit.beta[0]);
+  constexpr double slight = 0.01;  // of all values: what a monitor or a context takes while nothing runs
+  if (std::abs(height) < slight * (fitted.series.max_value - fitted.series.min_value)) return varying_words(fitted);
   const bool up = (height > 0) != fitted.samples.counts_down;
   return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", amount_text(fitted, height), place,
                      last);

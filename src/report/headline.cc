@@ -294,7 +294,7 @@ std::string last_end_words(const Report& report) {
 
 std::string run_headline(const ReportRun& run, const ReportIncident* failure) {
   if (failure != nullptr) return numbers_with_place(*failure);
-  if (!run.end) return "no failure; the log does not show its end";
+  if (!run.end) return "no failure; no line says how it ended";
   const bool last = run.several_ends && run.end->kind == "exception";
   return (last ? "exceptions of several kinds, the last is " : "ended with ") + end_with_place(*run.end);
 }
