@@ -114,7 +114,7 @@ void add_success(Page& page, const Report& report, std::size_t shown) {
   }
   if (best == nullptr) return;
   const auto number = best - report.fixes.data() + 1;
-  page.text(fmt::format(" {}{}: ", success_label(*best), number == 1 ? "" : fmt::format(" ({})", number)),
+  page.text(fmt::format(" {}{}: ", success_label(*best), number == 1 ? "" : fmt::format(" (fix {})", number)),
             plain_line(best->verify) + ".", 4);
 }
 
