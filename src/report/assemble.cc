@@ -72,10 +72,22 @@ class Assembler {
     if (primary() == nullptr && all_series) add_nearly_full(r);
     if (analysis_.primary && !r.verdict.cause.empty()) r.verdict.incident = incident_id(*analysis_.primary);
     if (const auto& ending = analysis_.runs.last().ending) r.verdict.end = run_end(*ending);
+    note_later_exception(r);
     r.verdict.headline = headline(scan_, analysis_, r);
     if (analysis_.runs.all.size() > 1)
       for (std::size_t k = 0; k < analysis_.runs.all.size(); ++k) r.runs.push_back(run(k, r.incidents));
     return r;
+  }
+
+  /// Notes another exception that ended the run: the program had caught the failure, and then missed what it brings.
+  void note_later_exception(Report& r) const {
+    const auto& end = r.verdict.end;
+    if (!end || end->kind != "exception" || r.verdict.outcome != Outcome::oom || primary()->handled) return;
+    const bool restates =
+        end->text.find("emory") != std::string::npos || end->text.find("Exhausted") != std::string::npos;
+    const bool says_something = end->text.find(": ") != std::string::npos;
+    if (restates || !says_something || end->location.line <= primary()->evidence.span.last_line) return;
+    r.notes.push_back({"note", "after this failure, " + last_end_words(r), end->location, true, ""});
   }
 
   /// The cause with the cited lines of its reasons.
