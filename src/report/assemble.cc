@@ -79,10 +79,12 @@ class Assembler {
     return r;
   }
 
-  /// Notes another exception that ended the run: the program had caught the failure, and then missed what it brings.
+  /// Notes another exception that ended the run: the program had caught that of PyTorch's allocator, and then missed
+  /// what it brings. A native library only prints its failure.
   void note_later_exception(Report& r) const {
     const auto& end = r.verdict.end;
     if (!end || end->kind != "exception" || r.verdict.outcome != Outcome::oom || primary()->handled) return;
+    if (primary()->oom.agent != Agent::cuda_allocator) return;
     const bool restates =
         end->text.find("emory") != std::string::npos || end->text.find("Exhausted") != std::string::npos;
     const bool says_something = end->text.find(": ") != std::string::npos;
