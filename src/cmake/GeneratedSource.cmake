@@ -4,17 +4,18 @@
 # OUTPUT. The program contains them this way, so it is a single file that runs anywhere and need not check them at each
 # start. Files are found by their patterns, so a new file needs no edit, and the next build includes it.
 #
-# With OOMDOCTOR_HOST_BUILD it copies the text that this other build of the same tree made, and runs no program.
+# With OOMDOCTOR_GENERATED_BY it copies the text that this other build of the same tree made, and runs no program. Whoever
+# sets it keeps that build up to date.
 function(oomdoctor_generated_source output compiler folder)
   cmake_parse_arguments(PARSE_ARGV 3 generated "" "COMMENT" "FILES")
   list(TRANSFORM generated_FILES PREPEND ${folder}/)
   file(GLOB files CONFIGURE_DEPENDS ${generated_FILES})
-  if(OOMDOCTOR_HOST_BUILD AND NOT OOMDOCTOR_HOST_BUILD STREQUAL PROJECT_BINARY_DIR)
+  if(OOMDOCTOR_GENERATED_BY)
     cmake_path(GET output FILENAME name)
     add_custom_command(
       OUTPUT ${output}
-      COMMAND ${CMAKE_COMMAND} -E copy ${OOMDOCTOR_HOST_BUILD}/generated/${name} ${output}
-      DEPENDS ${OOMDOCTOR_HOST_BUILD}/generated/${name}
+      COMMAND ${CMAKE_COMMAND} -E copy ${OOMDOCTOR_GENERATED_BY}/generated/${name} ${output}
+      DEPENDS ${OOMDOCTOR_GENERATED_BY}/generated/${name}
       VERBATIM)
     return()
   endif()

@@ -70,17 +70,19 @@ std::string printed_name(std::string_view setting, std::string_view usual, const
 
 /// The next value of an engine's settings, in the direction that helps.
 void engine_advice(Facts& facts) {
-  constexpr double down = 0.1, up = 0.05, max_share = 0.95, min_part = 0.5, margin = 0.02;
+  constexpr double down = 0.1, up = 0.05, max_share = 0.95, min_part = 0.5;
+  constexpr double context =
+      0.02;  // of the device: the engine's own CUDA context, about half a GiB, lies outside its share
   const auto set = [&](std::string_view name, double value, std::string_view from) {
     const Fact* fact = facts.find(from);
     facts.set(name, Value{Number{value, 0}}, fact != nullptr ? fact->evidence : std::vector<Evidence>{});
   };
   for (const std::string_view share : {"settings.memory_fraction", "settings.engine_share"})
     if (const auto now = facts.number(share); now && *now > 0) {
-      // No more than what others leave of the device, and a margin.
+      // No more than what others leave of the device.
       const auto others = facts.number("account.external_share");
-      const double left_by_others = others ? 1 - *others - margin : 1;
-      if (const double less = std::min(std::max(*now - down, min_part * *now), left_by_others); less > margin)
+      const double left_by_others = others ? 1 - *others - context : 1;
+      if (const double less = std::min(std::max(*now - down, min_part * *now), left_by_others); less > 0)
         set("advice.share_down", less, share);
       // The weights must fit into the share, and something next to them.
       const auto weights = facts.number("settings.weights_memory"), left = facts.number("settings.free_after_load");
@@ -212,14 +214,16 @@ void advice_facts(Facts& facts) {
       longest && !facts.is_true("shape.of_images") && activations && need && *activations > *need)
     set("advice.sequence_to", std::floor(*longest * (*activations - *need) / *activations / 16) * 16,
         {"shape.outlier_value"});
-  if (const auto limit = get("oom.limit")) {
-    const auto capacity = get("oom.capacity"), free = get("oom.free");
-    const auto reserved = get("oom.reserved"), held = reserved ? reserved : get("oom.allocated");
-    if (capacity && free)  // without a cap: what the process holds, and what is free
-      set("advice.limit_gain", std::min(*capacity, held ? *held + *free : *limit + *free) - *limit,
-          {"oom.limit", "oom.free"});
-    const double to = need ? round_up(*limit + *need, static_cast<double>(GiB) / 4) : 0;
-    if (need && (!capacity || to <= *capacity)) {
+  const auto limit = get("oom.limit"), capacity = get("oom.capacity");
+  if (const auto free = get("oom.free"); limit && capacity && free) {
+    // Without the cap, the process has what it holds and what is free; a process that filled its cap holds the cap.
+    const auto reserved = get("oom.reserved"), allocated = get("oom.allocated");
+    const double held = reserved ? *reserved : allocated ? *allocated : *limit;
+    set("advice.limit_gain", std::min(*capacity, held + *free) - *limit, {"oom.limit", "oom.free"});
+  }
+  if (limit && need) {
+    const double to = round_up(*limit + *need, static_cast<double>(GiB) / 4);
+    if (!capacity || to <= *capacity) {
       set("advice.limit_to", to, {"oom.limit"});
       if (capacity)
         set("advice.fraction_to", std::min(1.0, round_up(to / *capacity, 0.01)), {"oom.limit", "oom.capacity"});

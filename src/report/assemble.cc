@@ -85,10 +85,7 @@ class Assembler {
     const auto& end = r.verdict.end;
     if (!end || end->kind != "exception" || r.verdict.outcome != Outcome::oom || primary()->handled) return;
     if (primary()->oom.agent != Agent::cuda_allocator) return;
-    const bool restates =
-        end->text.find("emory") != std::string::npos || end->text.find("Exhausted") != std::string::npos;
-    const bool says_something = end->text.find(": ") != std::string::npos;
-    if (restates || !says_something || end->location.line <= primary()->evidence.span.last_line) return;
+    if (end->location.line <= primary()->evidence.span.last_line) return;
     r.notes.push_back({"note", "after this failure, " + last_end_words(r), end->location, true, ""});
   }
 

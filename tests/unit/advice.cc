@@ -51,6 +51,32 @@ TEST_CASE("without a figure for the batch's share, the batch is halved", "[advic
   CHECK_FALSE(given({}).number("advice.batch_to"));
 }
 
+TEST_CASE("without a cap, a process gains what is free beyond it, and no more", "[advice]") {
+  const auto gain = [](std::initializer_list<std::pair<const char*, double>> more) {
+    Facts facts;
+    for (const auto& [name, value] : {std::pair("oom.limit", 3 * gib), std::pair("oom.capacity", 8 * gib)})
+      facts.set(name, Value{Number{value, 0}});
+    for (const auto& [name, value] : more) facts.set(name, Value{Number{value, 0}});
+    advice_facts(facts);
+    return facts.number("advice.limit_gain");
+  };
+  CHECK(gain({{"oom.free", 6 * gib}, {"oom.allocated", 1 * gib}}) == 4 * gib);  // others hold 1 GiB
+  CHECK(gain({{"oom.free", 6 * gib}, {"oom.allocated", 1 * gib}, {"oom.reserved", 1.5 * gib}}) == 4.5 * gib);
+  CHECK(gain({{"oom.free", 6 * gib}, {"oom.allocated", 2.9 * gib}}) == 5 * gib);  // never more than the device
+  CHECK(gain({{"oom.free", 4 * gib}}) == 4 * gib);
+  CHECK_FALSE(gain({{"oom.allocated", 1 * gib}}));
+}
+
+TEST_CASE("an engine's smaller share is at most what others leave of the device", "[advice]") {
+  const auto share = [](std::initializer_list<std::pair<const char*, double>> numbers) {
+    return given(numbers).number("advice.share_down");
+  };
+  CHECK(share({{"settings.memory_fraction", 0.9}}).value() == Approx(0.8));
+  CHECK(share({{"settings.memory_fraction", 0.9}, {"account.external_share", 0.1}}).value() == Approx(0.8));
+  CHECK(share({{"settings.memory_fraction", 0.6}, {"account.external_share", 0.62}}).value() == Approx(0.36));
+  CHECK_FALSE(share({{"settings.memory_fraction", 0.6}, {"account.external_share", 0.99}}));
+}
+
 TEST_CASE("caps, host memory and workers", "[advice]") {
   const Facts cap = given({{"oom.limit", 12 * gib}, {"account.need", 1.1 * gib}, {"oom.capacity", 24 * gib}});
   CHECK(cap.number("advice.limit_to") == 13.25 * gib);  // up to a quarter of a GiB

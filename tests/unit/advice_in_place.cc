@@ -262,6 +262,18 @@ std::string notes_in(const Report& report) {
   return text;
 }
 
+TEST_CASE("another exception that ends the run is named, a traceback of the failure itself is not", "[advice]") {
+  const std::string message =
+      "CUDA out of memory. Tried to allocate 24.00 MiB (GPU 0; 3.95 GiB total capacity; 3.31 GiB already allocated; "
+      "18.44 MiB free; 3.40 GiB reserved in total by PyTorch)\n";
+  const std::string trace =
+      "Traceback (most recent call last):\n  File \"fit.py\", line 88, in run\n    mean = total / done\n";
+  const auto notes = [](const std::string& log) { return notes_in(diagnose({{"job.log", log}})); };
+  CHECK(notes("batch failed: " + message + trace + "ZeroDivisionError: division by zero\n")
+            .find("after this failure, the run ended with `ZeroDivisionError: division by zero`") != std::string::npos);
+  CHECK(notes(trace + "RuntimeError: " + message).find("after this failure") == std::string::npos);
+}
+
 TEST_CASE("no note advises what the log sets", "[advice]") {
   const std::string corrected = notes_in(report_of("circumstances/dask_threshold_set"));
   CHECK(corrected.find("sets it to False") != corrected.npos);

@@ -366,6 +366,13 @@ TEST_CASE("the words call no end flat that is not") {
   job.has_steps = false, job.has_times = true;
   for (int i = 0; i < 130; ++i) job.add(60 * i, 60 * i, i == 0 ? 0 : GB * (i > 40 && i < 62 ? 0.55 : 1.8));
   CHECK(analyse_growth(job).why == "rises by 1.68 GiB until second 60, then flat at 1.68 GiB");
+
+  // A context of 3 MiB at the end is no trend beside a job of 11 GiB: a monitor by the minute, then ten times a second.
+  Series idle = series_at({}, {}, static_cast<double>(MiB));
+  idle.has_steps = false, idle.has_times = true;
+  for (int i = 0; i < 11; ++i) idle.add(60 * i, 60 * i, i >= 1 && i < 4 ? 11'950.0 * MiB : 0);
+  for (int i = 0; i < 90; ++i) idle.add(683 + i / 10, 683 + i / 10, i < 33 ? 0 : 3.0 * MiB);
+  CHECK(analyse_growth(idle).why == "varies between 0 bytes and 11.67 GiB, no trend");
 }
 
 TEST_CASE("growth far below the largest process of a list is no leak") {
