@@ -367,7 +367,7 @@ TEST_CASE("the words call no end flat that is not") {
   for (int i = 0; i < 130; ++i) job.add(60 * i, 60 * i, i == 0 ? 0 : GB * (i > 40 && i < 62 ? 0.55 : 1.8));
   CHECK(analyse_growth(job).why == "rises by 1.68 GiB until second 60, then flat at 1.68 GiB");
 
-  // A context of 3 MiB at the end is no trend beside a job of 11 GiB: a monitor by the minute, then ten times a second.
+  // A job of 11 GiB, then nothing: a context of 3 MiB at the end makes no trend. The monitor runs faster at the end.
   Series idle = series_at({}, {}, static_cast<double>(MiB));
   idle.has_steps = false, idle.has_times = true;
   for (int i = 0; i < 11; ++i) idle.add(60 * i, 60 * i, i >= 1 && i < 4 ? 11'950.0 * MiB : 0);
