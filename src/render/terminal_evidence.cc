@@ -172,7 +172,8 @@ void add_cause(Page& page, const Report& report, const ReportCause& cause, bool 
 }
 
 // Of a job with many ranks, -v shows those that matter: 120 lines in all. The JSON report has every one.
-constexpr std::size_t max_incidents = 6, max_series = 12, max_series_of_ranks = 4, max_ranks = 8;
+// Of many ranks, the first ones deviate, and the summary says what the others do: 120 lines for 64 ranks.
+constexpr std::size_t max_incidents = 6, max_series = 12, max_series_of_ranks = 2, max_ranks = 4;
 
 void add_incidents(Page& page, const Report& report, const ReportIncident* in_headline) {
   const ReportIncident* with_account = nullptr;

@@ -236,14 +236,21 @@ TEST_CASE("an undecided verdict names both candidates", "[terminal]") {
 }
 
 TEST_CASE("the verbose report of a job with many ranks shows those that matter", "[terminal]") {
-  std::string log;
+  std::string log = "run: batch_size=16 seq_len=2048\n";
   for (int step = 1; step <= 40; ++step)
     for (int rank = 0; rank < 64; ++rank)
       log += fmt::format("[rank{0}]: step {1} allocated {2:.2f} GiB reserved {3:.2f} GiB\n", rank, 10 * step,
                          20 + (rank == 17 ? 0.3 * step : 0.01 * (step * 7 % 5)), 40.0);
+  log +=
+      "[rank17]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity "
+      "of "
+      "47.50 GiB of which 130.00 MiB is free. Including non-PyTorch memory, this process has 47.37 GiB memory in use. "
+      "Of "
+      "the allocated memory 46.50 GiB is allocated by PyTorch, and 210.00 MiB is reserved by PyTorch but "
+      "unallocated.\n";
   const std::string text = terminal_text(diagnose({{"train.log", log}}), view(100, false, true));
   CHECK(lines_of(text).size() <= 120);
-  CHECK(contains(text, "124 more series, none of them growing"));
+  CHECK(contains(text, "126 more series, none of them growing"));
   CHECK(contains(text, "  rank 17  20.30 → 32 GiB"));
-  CHECK(contains(text, "56 more ranks, max 20.04 GiB"));
+  CHECK(contains(text, "60 more ranks, max 20.04 GiB"));
 }
