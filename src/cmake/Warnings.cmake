@@ -5,6 +5,8 @@ function(oomdoctor_warnings target)
   if(NOT CMAKE_UNITY_BUILD)
     # In files that are compiled together, a local name may hide a name of another file.
     target_compile_options(${target} PRIVATE -Wshadow)
+  elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE -Wshadow=local)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # When g++ 12 has inlined std::string, it warns of copies that cannot happen (gcc bugs 105329 and 105651), and of

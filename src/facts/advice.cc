@@ -217,8 +217,7 @@ void advice_facts(Facts& facts) {
   const auto limit = get("oom.limit"), capacity = get("oom.capacity");
   if (const auto free = get("oom.free"); limit && capacity && free) {
     // Without the cap, the process has what it holds and what is free; a process that filled its cap holds the cap.
-    const auto reserved = get("oom.reserved"), allocated = get("oom.allocated");
-    const double held = reserved ? *reserved : allocated ? *allocated : *limit;
+    const double held = get("oom.reserved").value_or(get("oom.allocated").value_or(*limit));
     set("advice.limit_gain", std::min(*capacity, held + *free) - *limit, {"oom.limit", "oom.free"});
   }
   if (limit && need) {
