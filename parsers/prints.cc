@@ -4,6 +4,7 @@
 // they mean 10^9 or 2^30. Such series are marked, and the GPU's capacity decides later.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -183,6 +184,37 @@ void emit(const Match& m, EventSink& sink) {
 
 namespace {
 
+/// What the program printed after PyTorch's message on the same line, as in "… (https://…#environment-variables) |
+/// allocated: 3120.5 MB"; nothing if the message does not end before the line does.
+FreeformLine read_after_failure(std::string_view line) {
+  static constexpr auto ends = std::to_array<std::string_view>(
+      {"is free.", "memory in use.", "by PyTorch but unallocated.", "avoid fragmentation.", "environment-variables)",
+       "PYTORCH_CUDA_ALLOC_CONF", "by PyTorch)"});
+  constexpr std::size_t least = 12;  // bytes: "| mem: 5.1 GB"
+  std::size_t end = 0;
+  for (const std::string_view last : ends)
+    if (const std::size_t at = line.rfind(last); at != line.npos) end = std::max(end, at + last.size());
+  if (end == 0 || line.size() < end + least) return {};
+  return read_freeform("message: " + std::string(line.substr(end)));  // a label ends at the colon
+}
+
+}  // namespace
+
+/// accepts: memory values after PyTorch's message, which other formats read.
+bool holds_memory_after_failure(std::string_view line) { return holds_memory(read_after_failure(line)); }
+
+void after_failure(const Match& m, EventSink& sink) {
+  for (const FreeformValue& v : read_after_failure(m.text).values) {
+    if (v.alone || v.bare_digit > 0) continue;
+    Origin where;
+    if (v.device) where.device = v.device;
+    sink.at(where);
+    sink.reading(v.reading, std::nullopt);
+  }
+}
+
+namespace {
+
 /// The tokens of a batch's longest sequence, in the first group. It appears in many kinds of step lines, also those of
 /// known formats.
 void emit_length(const Match& m, std::string_view label, EventSink& sink) {
@@ -200,6 +232,13 @@ void emit_length(const Match& m, std::string_view label, EventSink& sink) {
 }
 
 }  // namespace
+
+/// Per cent of the machine's memory, in the words of a monitor.
+void memory_percent(const Match& m, EventSink& sink) {
+  const std::size_t point = m[1].find('.');
+  const double last_digit = std::pow(10, -static_cast<double>(m[1].size() - point - 1));
+  sink.reading(sampled_reading(Metric::host_utilization, leading_number(m[1]), last_digit, "%", "memory usage"), {});
+}
 
 void longest(const Match& m, EventSink& sink) { emit_length(m, "max seq in batch", sink); }
 void token_shape(const Match& m, EventSink& sink) { emit_length(m, "tokens", sink); }

@@ -56,9 +56,10 @@ bool unbounded(std::string_view regex, std::string& what) {
   return false;
 }
 
-/// Readers of the machine, the job and the names of programs, which may match any other reader's example.
+/// Readers of the machine, the job and the names of programs, which may match any other reader's example. One reads
+/// what a program prints after the message of a failure.
 bool may_match_any_example(std::string_view reader) {
-  return reader.starts_with("circumstances/") || reader.starts_with("programs/");
+  return reader.starts_with("circumstances/") || reader.starts_with("programs/") || reader == "prints/after_failure";
 }
 
 }  // namespace
