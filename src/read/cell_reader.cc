@@ -87,7 +87,11 @@ void read_amount(std::string_view cell, char separator, const TableColumn& colum
 }  // namespace
 
 CellReader::CellReader(const Layout& layout)
-    : separator_(layout.separator), day_first_(layout.day_first), columns_(read_columns(layout.columns, layout.roles)) {
+    : separator_(layout.separator),
+      day_first_(layout.day_first),
+      columns_(read_columns(layout.columns, layout.roles)),
+      quantity_(layout.quantity),
+      quantity_at_(layout.quantity_at) {
   bool identity = false, used = false;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const ColumnRole role = columns_[i].role;
@@ -237,7 +241,10 @@ bool CellReader::read(std::string_view line, TableRow& row) {
     const bool damaged = columns_[i].role == ColumnRole::time && separator_ != ' ';
     if (!read_cell(trimmed_cell(cells_[i]), columns_[i], row) && !damaged) return false;
   }
-  if (!read_amounts(row)) return false;
+  if (!quantity_.empty() && trimmed_cell(cells_[quantity_at_]) != quantity_)
+    amounts_.assign(memory_.size() + totals_.size(), {});
+  else if (!read_amounts(row))
+    return false;
   // Next to a clock, seconds may also be how long the work of the row took.
   if (row.time)
     row.elapsed.reset();

@@ -82,6 +82,8 @@ class CellReader {
   std::vector<std::size_t> memory_, totals_, others_;
   std::optional<std::size_t> command_;
   bool by_order_ = false;
+  std::string quantity_;  ///< Layout::quantity
+  std::size_t quantity_at_;
   std::vector<std::string> keys_;  ///< of rows that are JSON objects
   std::vector<ObjectField> fields_;
   std::vector<std::string_view> cells_;

@@ -132,17 +132,19 @@ struct LineFormat {
 /// The columns of a CSV-like export, from its header or inferred.
 struct Layout {
   std::vector<std::string> columns;
-  std::vector<int> roles;     ///< one for each column; the table defines the numbers
-  std::string note;           ///< for the report: what was inferred; may be empty
-  std::string header;         ///< the line of the names, if rows below it showed more than they say
-  bool at_header = false;     ///< that line has been read
-  std::string kind;           ///< kind of the input: "smi_csv"
-  char separator = ',';       ///< of its cells; ' ' for runs of blanks
-  bool transposed = false;    ///< the columns are times, and each row is a quantity
-  bool has_header = true;     ///< false: the columns were inferred from their cells
-  bool sure_of_total = true;  ///< false: the column of the total was inferred, and may be of free memory
-  bool unread = false;        ///< none of the columns is memory: the note says why
-  bool day_first = false;     ///< its dates are "31-12-2025", as its rows show
+  std::vector<int> roles;       ///< one for each column; the table defines the numbers
+  std::string note;             ///< for the report: what was inferred; may be empty
+  std::string header;           ///< the line of the names, if rows below it showed more than they say
+  bool at_header = false;       ///< that line has been read
+  std::string kind;             ///< kind of the input: "smi_csv"
+  char separator = ',';         ///< of its cells; ' ' for runs of blanks
+  bool transposed = false;      ///< the columns are times, and each row is a quantity
+  bool has_header = true;       ///< false: the columns were inferred from their cells
+  bool sure_of_total = true;    ///< false: the column of the total was inferred, and may be of free memory
+  bool unread = false;          ///< none of the columns is memory: the note says why
+  bool day_first = false;       ///< its dates are "31-12-2025", as its rows show
+  std::string quantity;         ///< if each row names what its value is of: the name of the rows that are read …
+  std::size_t quantity_at = 0;  ///< … in this column
   bool operator==(const Layout&) const = default;
 };
 

@@ -223,6 +223,111 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
     if (const auto other = at(name); other != layout.columns.end()) *other = "unused";
 }
 
+/// The numbers of a column in the first rows; empty if a cell of it is none.
+std::vector<double> numbers_of(std::span<const std::string> lines, const Layout& layout, std::size_t column) {
+  std::vector<double> numbers;
+  std::vector<std::string_view> cells;
+  std::vector<ObjectField> fields;
+  for (const std::string& line : lines) {
+    std::string_view cell;
+    if (layout.separator == json_object) {
+      if (!split_json_object(line, fields) || fields.size() != layout.columns.size()) continue;
+      cell = trimmed_cell(fields[column].value);
+    } else {
+      split_table_line(line, layout.separator, cells);
+      if (cells.size() != layout.columns.size()) continue;
+      cell = trimmed_cell(cells[column]);
+    }
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (!number || at != cell.size()) return {};
+    numbers.push_back(number->value);
+  }
+  return numbers;
+}
+
+bool lacks_unit(const TableColumn& column) {
+  return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
+}
+
+/// Names the unit of the fields that the kernel prints in kB of a process: those of /proc/PID/status, and what
+/// Android's dumpsys meminfo sums up next to them.
+void name_process_status(std::span<const std::string> lines, Layout& layout) {
+  constexpr double least = 6000, most = 1e9;  // kB of a program; a script may have divided them
+  const auto is_status = [](std::string_view name) { return one_of(name, {"VmRSS", "VmHWM", "VmSize", "VmPeak"}); };
+  if (std::none_of(layout.columns.begin(), layout.columns.end(), is_status)) return;
+  for (std::size_t i = 0; i < layout.columns.size(); ++i) {
+    std::string& name = layout.columns[i];
+    const bool sum = one_of(name, {"Total Pss", "TotalPss", "Total PSS", "TOTAL PSS"});
+    if (!sum && name != "VmRSS" && name != "VmHWM") continue;
+    const std::vector<double> numbers = numbers_of(lines, layout, i);
+    if (numbers.empty()) continue;
+    const double largest = *std::max_element(numbers.begin(), numbers.end());
+    const bool whole = std::all_of(numbers.begin(), numbers.end(), [](double n) { return n == std::floor(n); });
+    if (whole && largest > least && largest < most) name = (sum ? "Pss" : name) + " (KiB)";
+  }
+}
+
+/// Names the unit of what a machine uses, next to its constant total: only one unit makes a machine of that number.
+void name_by_total(std::span<const std::string> lines, Layout& layout) {
+  constexpr double smallest = 256, largest = 2 * 1024.0 * 1024;  // MiB of a machine
+  std::size_t total = layout.columns.size();
+  for (std::size_t i = 0; i < layout.columns.size(); ++i) {
+    const std::string lowered = lower(layout.columns[i]);
+    IdentifierWords words(layout.columns[i], lowered);
+    bool whole = false, memory = false, other = false;
+    while (const auto word = words.next()) {
+      whole |= *word == "total";
+      memory |= one_of(*word, {"ram", "mem", "memory"});
+      other |= !one_of(*word, {"total", "ram", "mem", "memory", "value", "physical", "system", "host"});
+    }
+    if (!whole || !memory || other) continue;
+    if (total < layout.columns.size()) return;  // two of them
+    total = i;
+  }
+  if (total == layout.columns.size()) return;
+  const std::vector<double> totals = numbers_of(lines, layout, total);
+  if (totals.empty() || std::any_of(totals.begin(), totals.end(), [&](double t) { return t != totals[0]; })) return;
+  const auto is_machine = [&](double unit) {
+    return totals[0] * unit >= smallest * mebibyte && totals[0] * unit <= largest * mebibyte;
+  };
+  const bool bytes = is_machine(1), kibibytes = is_machine(static_cast<double>(KiB)), mebibytes = is_machine(mebibyte);
+  if (bytes + kibibytes + mebibytes != 1) return;
+  const char* unit = bytes ? " (B)" : kibibytes ? " (KiB)" : " (MiB)";
+  const std::vector<TableColumn> columns = read_columns(layout.columns, {});
+  bool any = false;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (i == total || !lacks_unit(columns[i]) || columns[i].of_device) continue;
+    const std::vector<double> numbers = numbers_of(lines, layout, i);
+    if (numbers.empty() || std::any_of(numbers.begin(), numbers.end(), [&](double n) { return n > totals[0]; }))
+      continue;
+    layout.columns[i] += unit, any = true;
+  }
+  if (any) layout.columns[total] = std::string("memory total") + unit;
+}
+
+/// Names a bare "memory" as per cent if the load of the CPU next to it has the same kind of numbers, as psutil prints
+/// both: from 0 to 100, with one decimal. Gigabytes have more.
+void name_shares(std::span<const std::string> lines, Layout& layout) {
+  constexpr std::size_t least_rows = 3;
+  constexpr double rounding = 1e-6;
+  const auto is_share = [](double n) { return n >= 0 && n <= 100 && std::abs(10 * n - std::round(10 * n)) < rounding; };
+  const auto are_shares = [&](std::size_t column) {
+    const std::vector<double> numbers = numbers_of(lines, layout, column);
+    return numbers.size() >= least_rows && std::all_of(numbers.begin(), numbers.end(), is_share) &&
+           std::any_of(numbers.begin(), numbers.end(), [](double n) { return n != std::floor(n); });
+  };
+  const auto find = [&](std::initializer_list<std::string_view> names) {
+    const auto found = std::find_if(layout.columns.begin(), layout.columns.end(),
+                                    [&](const std::string& name) { return one_of(lower(name), names); });
+    return static_cast<std::size_t>(found - layout.columns.begin());
+  };
+  const std::size_t memory = find({"memory", "mem", "ram", "memory_usage", "mem_usage", "ram_usage"}),
+                    load = find({"cpu", "cpu_usage", "cpu_percent", "cpu_load"});
+  if (memory < layout.columns.size() && load < layout.columns.size() && are_shares(memory) && are_shares(load))
+    layout.columns[memory] += " (%)";
+}
+
 /// True for the fields of process.memoryUsage() of Node.js, which are in bytes.
 bool names_node_memory(const std::vector<std::string>& names) {
   return std::count(names.begin(), names.end(), "rss") == 1 &&
@@ -271,6 +376,9 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
   name_meminfo(lines, layout);
   name_virtual_memory(layout.columns);
+  name_process_status(lines, layout);
+  name_by_total(lines, layout);
+  name_shares(lines, layout);
   layout.day_first = find_day_first(lines, layout);
   if (names_node_memory(layout.columns)) *std::find(layout.columns.begin(), layout.columns.end(), "rss") = "rss (B)";
   if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
@@ -443,16 +551,22 @@ bool find_sized_cells(const FirstLines& first, Layout& layout) {
   return false;
 }
 
-bool lacks_unit(const TableColumn& column) {
-  return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
-}
-
 bool is_number(std::string_view cell) { return !cell.empty() && is_digit(cell.front()); }
 
-/// Why a column of memory is not read.
-std::string unit_note(const std::string& name) {
-  return "column " + name + " has no unit, and the size of its values shows none: oomdoctor does not read it. " +
-         "Write the unit into its name, for example " + name + " (MiB)";
+/// Why columns of memory are not read. It names all of them, because the reader must know which one is of use.
+std::string unit_note(const std::vector<std::string>& names, std::span<const TableColumn> columns) {
+  constexpr std::size_t most = 6;
+  std::vector<std::string> bare;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (lacks_unit(columns[i])) bare.push_back(names[i]);
+  std::string list;
+  for (std::size_t i = 0; i < std::min(most, bare.size()); ++i)
+    list += (i == 0 ? "" : i + 1 == bare.size() ? " and " : ", ") + bare[i];
+  if (bare.size() > most) list += " and " + std::to_string(bare.size() - most) + " others";
+  const bool one = bare.size() == 1;
+  return (one ? "column " : "columns ") + list + (one ? " has" : " have") + " no unit, and the size of " +
+         (one ? "its" : "their") + " values shows none: oomdoctor does not read " + (one ? "it" : "them") +
+         ". Write the unit into " + (one ? "its name" : "the names") + ", for example " + bare.front() + " (MiB)";
 }
 
 /// Keys of records of a log or of Weights & Biases: other formats read them.
@@ -495,7 +609,7 @@ bool find_records(const FirstLines& first, Layout& layout) {
   if (memory == std::ssize(columns) || lines.size() < fewest || !split_json_object(lines[fewest - 1], last) ||
       !is_number(trimmed_cell(fields[static_cast<std::size_t>(memory)].value)))
     return false;
-  std::string note = unit_note(layout.columns[static_cast<std::size_t>(memory)]);
+  std::string note = unit_note(layout.columns, columns);
   layout = {};
   layout.note = std::move(note);
   return true;
@@ -608,7 +722,7 @@ bool find_unknown_unit(const FirstLines& first, Layout& layout) {
   if (memory == columns.end() || cells.size() != columns.size()) return false;
   if (!is_number(trimmed_cell(cells[k]))) return false;
   layout = {};
-  layout.note = unit_note(header->layout.columns[k]);
+  layout.note = unit_note(header->layout.columns, columns);
   return true;
 }
 
@@ -697,6 +811,100 @@ bool find_results(const FirstLines& first, Layout& layout) {
 
 }  // namespace
 
+namespace {
+
+/// The name of a column with the values of a quantity that the rows name: its own if it is memory with a unit, one of a
+/// share if the words and the values say so, else "".
+std::string name_of_quantity(const std::string& quantity, const std::vector<double>& values) {
+  const TableColumn column = read_columns(std::vector<std::string>{"time", quantity}, {})[1];
+  if (column.role == ColumnRole::amount && column.unit > 0) return quantity;
+  const std::string lowered = lower(quantity);
+  IdentifierWords words(quantity, lowered);
+  bool memory = false, share = false, other = false;
+  while (const auto word = words.next()) {
+    memory |= one_of(*word, {"memory", "mem", "ram"});
+    share |= one_of(*word, {"utilization", "utilisation", "ratio", "percent", "percentage"});
+    other |= one_of(*word, {"gpu", "cuda", "swap", "free", "available", "limit", "request", "requests", "rate"});
+  }
+  if (!memory || !share || other || values.empty()) return {};
+  const double largest = *std::max_element(values.begin(), values.end());
+  const bool whole = std::all_of(values.begin(), values.end(), [](double v) { return v == std::floor(v); });
+  if (whole || largest > 100 || *std::min_element(values.begin(), values.end()) < 0) return {};
+  return largest <= 1 ? "memory used (%, " + std::string(share_of_one) + ")" : "memory used (%)";
+}
+
+/// Finds an export of a database of metrics: each row has a time, a value, and in a third column the name of what the
+/// value is of. The rows of the first such name that is memory are read.
+bool find_named_quantities(const FirstLines& first, Layout& layout) {
+  constexpr std::size_t least_rows = 3;
+  const std::span<const std::string> lines = first.lines();
+  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
+  if (header == nullptr || header->layout.separator == ' ') return false;
+  std::vector<std::string> names = header->layout.columns;
+  const auto find = [&](std::initializer_list<std::string_view> any) {
+    const auto found =
+        std::find_if(names.begin(), names.end(), [&](const auto& name) { return one_of(lower(name), any); });
+    return static_cast<std::size_t>(found - names.begin());
+  };
+  const std::size_t quantity = find({"metric", "metric_name", "__name__", "_measurement"}),
+                    value = find({"value", "_value", "y"}), time = find({"ds", "_time"});
+  if (quantity == names.size() || value == names.size()) return false;
+  if (time < names.size()) names[time] = "time";  // as forecasting tools and InfluxDB call it
+  std::vector<std::string> quantities;
+  std::vector<std::vector<double>> values;
+  std::vector<std::string_view> cells;
+  for (const std::string& line : lines.subspan(1)) {
+    split_table_line(line, header->layout.separator, cells);
+    if (cells.size() != names.size()) continue;
+    const std::string name(trimmed_cell(cells[quantity]));
+    const std::string_view cell = trimmed_cell(cells[value]);
+    std::size_t at = 0;
+    const auto number = read_number(cell, at);
+    if (!number || at != cell.size()) continue;
+    const auto known = std::find(quantities.begin(), quantities.end(), name) - quantities.begin();
+    if (known == std::ssize(quantities)) quantities.push_back(name), values.emplace_back();
+    values[static_cast<std::size_t>(known)].push_back(number->value);
+  }
+  for (std::size_t i = 0; i < quantities.size(); ++i) {
+    std::string renamed = name_of_quantity(quantities[i], values[i]);
+    if (renamed.empty()) continue;
+    layout = header->layout;
+    layout.columns = names;
+    layout.columns[value] = std::move(renamed);
+    layout.roles.assign(names.size(), static_cast<int>(CellUnit::as_named));
+    layout.quantity = quantities[i];
+    layout.quantity_at = quantity;
+    layout.header = lines[0];
+    const auto columns = read_columns(layout.columns, layout.roles);
+    return has_position(columns) && is_memory_table(columns);
+  }
+  return false;
+}
+
+/// Finds a file of one column whose name is memory with its unit.
+bool find_one_column(const FirstLines& first, Layout& layout) {
+  constexpr std::size_t least_rows = 5;
+  const std::span<const std::string> lines = first.lines();
+  if (lines.size() <= least_rows) return false;
+  const std::string name(trimmed_cell(lines[0]));
+  if (name.empty() || name.size() > max_name || !may_be_name(name) || find_separator(name)) return false;
+  const TableColumn column = read_columns(std::vector{name}, {}).front();
+  if (column.role != ColumnRole::amount || column.unit == 0 || column.of_driver()) return false;
+  for (const std::string& line : lines.subspan(1)) {
+    const std::string_view cell = trimmed_cell(line);
+    std::size_t at = 0;
+    if (!cell.empty() && (!read_number(cell, at) || at != cell.size())) return false;
+  }
+  layout = {};
+  layout.kind = "csv_columns";
+  layout.columns = {name};
+  layout.roles = {static_cast<int>(CellUnit::as_named)};
+  layout.header = lines[0];
+  return true;
+}
+
+}  // namespace
+
 bool sniff_table(const FirstLines& first, Layout& layout) {
   if (read_transposed_header(first.lines(), layout)) return true;
   const auto is_memory = [](std::string_view, const TableHeader& header, Layout&) {
@@ -707,7 +915,8 @@ bool sniff_table(const FirstLines& first, Layout& layout) {
     return is_memory_table(header.columns) && (by_sign || has_position(header.columns));
   };
   return find_table_header(first, layout, is_memory) || find_records(first, layout) ||
-         find_sized_cells(first, layout) || find_unknown_unit(first, layout) || find_results(first, layout);
+         find_sized_cells(first, layout) || find_named_quantities(first, layout) || find_one_column(first, layout) ||
+         find_unknown_unit(first, layout) || find_results(first, layout);
 }
 
 }  // namespace oomdoctor

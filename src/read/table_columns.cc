@@ -304,7 +304,7 @@ void read_share_name(const ColumnName& name, const std::string& printed, TableCo
   if (!label || is_free_metric(label->metric)) return;
   column.role = ColumnRole::amount;
   column.share = true;
-  column.unit = 1;
+  column.unit = name.bracket.ends_with(share_of_one) ? 100 : 1;
   column.reading.metric = name.names_device() ? Metric::utilization : Metric::host_utilization;
   column.reading.kind = label->kind == SeriesKind::gauge ? SeriesKind::sampled_gauge : label->kind;
   column.reading.unit = "%";

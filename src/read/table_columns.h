@@ -20,6 +20,9 @@ inline constexpr double mebibyte = static_cast<double>(MiB);
 inline constexpr double max_mebibytes = 1.1e6;  ///< of the MiB of a GPU, also of several together: 1 TiB
 inline constexpr double min_bytes = 1e7;        ///< of a GPU's bytes: no process takes so little
 
+/// In the bracket of a name: the share counts from 0 to 1.
+inline constexpr std::string_view share_of_one = "0 to 1";
+
 enum class ColumnRole {
   other,
   time,     ///< a date, a clock, or both
