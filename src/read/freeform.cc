@@ -891,6 +891,8 @@ void FreeformReader::read_values() {
   const std::optional<Unit> line_unit = unit_of_line();
   find_heading();
   find_part();
+  std::optional<NumberPhrase> before;  // the last value's, if it names a moment
+  std::optional<Label> label_before;
   for (std::size_t n = 0; n < tokens_.size() && out_.values.size() < max_values; ++n) {
     if (const auto named = is_word(n) ? device_in_word(tokens_[n].name) : std::nullopt) {  // "[GPU1] memory 5.6 GB"
       device = named, device_at = FreeformValue::none;
@@ -920,7 +922,10 @@ void FreeformReader::read_values() {
       continue;  // a negative value is a difference
     if (read_headed(p, n)) continue;
     if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
-    const auto label = find_label(p, n);
+    // "Memory before: 10.6 MB, after: 342.9 MB": the second moment is of the same memory.
+    const bool moment_only = before && p.words.size() == 1 && p.identifiers.size() == 1 && names_moment(p.words[0]) &&
+                             p.words[0] != before->words.back();
+    const auto label = moment_only ? label_before : find_label(p, n);
     if (!label || counts_whole(n) || is_request(p, n) || (counts_free(n) && !is_free_metric(label->metric))) continue;
     GaugeValue number = tokens_[n].number;
     bool of_total = false;
@@ -931,6 +936,7 @@ void FreeformReader::read_values() {
     bool alone = false;
     if (!is_plausible(p, *label, n, of_total, alone)) continue;
     NumberPhrase phrase = p;
+    if (moment_only) phrase.device = before->device, phrase.device_at = before->device_at;
     if (!phrase.device) phrase.device = device, phrase.device_at = device_at;
     digits_matter_ |= !unit;  // the digits decide the unit
     const std::size_t kept = out_.values.size() + 1;
@@ -944,6 +950,11 @@ void FreeformReader::read_values() {
       add_value(phrase, *label, number, std::nullopt);
     }
     if (alone && out_.values.size() == kept) out_.values.back().alone = true;
+    if (moment_only && out_.values.size() == kept)
+      out_.values.back().reading.label =
+          std::string(printed_.substr(before->begin, before->end - before->begin - before->words.back().size())) +
+          std::string(p.words[0]);
+    if (p.words.size() > 1 && names_moment(p.words.back()) && p.end > 0) before = p, label_before = label;
     if (of_total) {
       const std::size_t total = is_number(n + 2) ? n + 2 : n + 3;
       if (unit && kept > 0 && out_.values.size() == kept)

@@ -356,9 +356,24 @@ std::optional<TimeStamp> read_written_time(const WrittenTime& time) {
   return TimeStamp{*day + hour * 3600 + time.minute * 60 + time.second, time.length, true};
 }
 
+/// "1764998847.728 ", as Python's time.time() prints the seconds since 1970: with a fraction, unlike a mere number.
+std::optional<TimeStamp> read_epoch_seconds(std::string_view s) {
+  constexpr std::size_t whole = 10, most_decimals = 9;
+  if (s.size() <= whole + 1 || s[whole] != '.' || s[0] != '1' || !only_digits(s.substr(0, whole))) return std::nullopt;
+  TimeStamp out{0, whole + 1, true};
+  for (std::size_t i = 0; i < whole; ++i) out.seconds = out.seconds * 10 + (s[i] - '0');
+  double scale = 0.1;
+  for (; out.length < s.size() && is_digit(s[out.length]); ++out.length, scale /= 10)
+    out.seconds += (s[out.length] - '0') * scale;
+  const std::size_t decimals = out.length - whole - 1;
+  if (decimals == 0 || decimals > most_decimals || out.length == s.size()) return std::nullopt;
+  return s[out.length] == ' ' || s[out.length] == ':' || s[out.length] == ']' ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<TimeStamp> read_time(std::string_view s) {
+  if (const auto epoch = read_epoch_seconds(s)) return epoch;
   if (may_be_written(s))
     if (const auto written = find_written_time(s)) return read_written_time(*written);
   TimeStamp out;

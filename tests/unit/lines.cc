@@ -138,6 +138,10 @@ TEST_CASE("a time is read with its date", "[lines]") {
   CHECK(read_time("2024/05/28 07:02:44")->seconds == 1716879764);
   CHECK(read_time("2024-05-28T07:02:44Z")->length == 20);
   CHECK(read_time("1970-01-01 00:00:01")->seconds == 1);
+  CHECK(read_time("1767000311.5 -- rest")->seconds == 1767000311.5);
+  CHECK(read_time("1767000311.5 -- rest")->length == 12);
+  CHECK_FALSE(read_time("1767000311 rest"));
+  CHECK_FALSE(read_time("1767000311.5,70"));
   CHECK(read_time("3/7/2025, 1:05:00 PM - rest")->seconds == 1741352700);
   CHECK(read_time("3/7/2025, 1:05:00 PM - rest")->length == 20);
   CHECK(read_time("17/03/2025, 12:05:09 AM")->seconds == 1742169909);
