@@ -9,6 +9,7 @@
 #include "render/html_chart.h"
 #include "render/html_sections.h"
 #include "render/layout.h"
+#include "render/series_titles.h"
 #include "report/escape.h"
 #include "report/incident_words.h"
 #include "report/series_choice.h"
@@ -156,7 +157,7 @@ constexpr std::size_t tiles_shown = 12;  ///< of many ranks; the others unfold
 /// A series title that is short enough for a row.
 std::string short_title(const Report& report, const ReportSeries& of) {
   constexpr int widest = 48;
-  return html_inline(clip_end(plain_line(series_title(report, of)), widest));
+  return html_inline(clip_series_title(report, of, widest));
 }
 
 void add_cell(Document& page, std::string_view title, const std::string& text, std::string_view class_name = "n") {

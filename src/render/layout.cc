@@ -116,6 +116,14 @@ std::string clip_end(std::string_view text, int width) {
   return std::string(text.substr(0, prefix_within(text, width - 1))) + "…";
 }
 
+std::string clip_middle(std::string_view text, int width) {
+  if (count_columns(text) <= width) return std::string(text);
+  const int end = (width - 1) / 3;
+  std::string_view last = text;
+  while (count_columns(last) > end && !last.empty()) last.remove_prefix(first_character(last).size);
+  return clip_end(text, width - count_columns(last)).append(last);
+}
+
 std::string clip_front(std::string_view text, int width) {
   if (count_columns(text) <= width) return std::string(text);
   while (count_columns(text) > width - 1 && !text.empty()) text.remove_prefix(first_character(text).size);

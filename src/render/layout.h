@@ -27,8 +27,9 @@ struct Paint {
 /// broken.
 std::vector<std::string> wrap(std::string_view first, std::string_view text, int width, int hang = -1);
 
-/// At most `width` columns; "…" replaces the removed end or front.
+/// At most `width` columns; "…" replaces the removed end, middle or front. Names in a list often differ in their ends.
 std::string clip_end(std::string_view text, int width);
+std::string clip_middle(std::string_view text, int width);
 std::string clip_front(std::string_view text, int width);
 
 /// Appends blanks up to `width` columns.

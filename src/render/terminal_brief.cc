@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "render/chart.h"
 #include "render/excerpt.h"
+#include "render/series_titles.h"
 #include "render/terminal_sections.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
@@ -219,8 +220,8 @@ std::string single_values(const Page& page, const Report& report) {
     // Of a process, the whole says less than of a device.
     const bool of_whole =
         of->metric != "memory" && of->unit != "%" && peak_share(*of) && wholes.insert(*of->trend.capacity_bytes).second;
-    values.push_back(fmt::format("{}: {}{} ({})", clip_end(plain_line(series_title(report, *of)), page.width() / 2),
-                                 value, of_whole ? " of " + bytes_text(*of->trend.capacity_bytes) : "",
+    values.push_back(fmt::format("{}: {}{} ({})", clip_series_title(report, *of, page.width() / 2), value,
+                                 of_whole ? " of " + bytes_text(*of->trend.capacity_bytes) : "",
                                  plain_line(short_locations(report, {of->first}, 1))));
   }
   return capitalised(fmt::format("{}", fmt::join(values, "; ")));
@@ -266,7 +267,7 @@ void add_short_series(Page& page, const Report& report) {
   if (is_too_short && !is_single(series) && series.x_unit == "value" && series.unit != "%")
     return;  // values without steps, of unknown origin
   if (is_single(series) && report.incidents.empty()) return page.text("", single_values(page, report), 2);
-  const std::string title = capitalised(clip_end(plain_line(series_title(report, series)), page.width() / 2));
+  const std::string title = capitalised(clip_series_title(report, series, page.width() / 2));
   const std::string line =
       is_single(series) ? ": " : " " + sparkline(series.points, std::clamp(page.width() / 6, 8, 16)) + " ";
   page.text("", title + line + values_text(report, series), 2);

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "render/chart.h"
 #include "render/excerpt.h"
+#include "render/series_titles.h"
 #include "render/terminal_sections.h"
 #include "report/advice_words.h"
 #include "report/escape.h"
@@ -118,7 +119,7 @@ void add_one(Page& page, const Report& report, const ReportIncident& of, bool in
 
 std::string short_title(const Report& report, const ReportSeries& of) {
   constexpr int widest = 32;
-  return clip_end(plain_line(series_title(report, of)), widest);
+  return clip_series_title(report, of, widest);
 }
 
 /// For example "15.40 → 21.40 GiB, 9 values, steps 100 to 900  [line 212, 1811]", "15.40 GiB, printed once  [line

@@ -115,7 +115,8 @@ std::string series_title(const Report& report, const ReportSeries& of) {
   if (of.metric == "memory" && !of.label.empty())
     title = of.label + title.substr(std::string("memory").size());
   else if (may_be_process(of) || (of.kind == "reset_maximum" && names_source_line(of.label)) ||
-           (of.metric == "host_utilization" && !names_machine(of) && names_more_than_memory(of.label)))
+           (of.metric == "host_utilization" && !names_machine(of) && names_more_than_memory(of.label)) ||
+           (of.metric == "host_used" && of.label.starts_with("container ")))  // not the machine's
     title += ", " + of.label;
   else if (same_name > 1 && !of.label.empty() && of.label != title)
     title = of.label.starts_with(title + ",") ? of.label : title + ", " + of.label;

@@ -42,6 +42,8 @@ TEST_CASE("truncated text ends in a visible mark", "[layout]") {
   CHECK(clip_end("abcdef", 4) == "abc…");
   CHECK(clip_front("abcdef", 4) == "…def");
   CHECK(clip_front("abc", 4) == "abc");
+  CHECK(clip_middle("container node10-1", 12) == "containe…0-1");
+  CHECK(clip_middle("abcdef", 6) == "abcdef");
 }
 
 TEST_CASE("a blank line separates a heading from the text above it", "[layout]") {
