@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "growth/growth_limits.h"
+#include "growth/plain_rise.h"
 #include "growth/statistics.h"
 
 namespace oomdoctor {
@@ -107,23 +109,51 @@ double height_of_jump(const FittedSeries& fitted, double x, double by_law) {
   return seen == 0 || std::abs(seen - by_law) <= alike * std::abs(by_law) ? by_law : seen;
 }
 
-/// True if the values from x on stay at the level, but for a few: the law may only average over values that do not.
-bool stays_at(const FittedSeries& fitted, double x, double level) {
+/// True if these values stay at the level, but for a few.
+bool stay_at(std::span<const double> values, double level) {
   constexpr double close = 0.1;  // of the level
   constexpr double most = 0.85;  // of the values
-  const Points& points = fitted.samples.points;
-  const auto from = std::lower_bound(points.x.begin(), points.x.end(), x) - points.x.begin();
-  const auto near = std::count_if(points.y.begin() + from, points.y.end(),
+  const auto near = std::count_if(values.begin(), values.end(),
                                   [&](double y) { return std::abs(y - level) <= close * std::abs(level); });
-  return static_cast<double>(near) >= most * static_cast<double>(std::ssize(points.y) - from);
+  return static_cast<double>(near) >= most * static_cast<double>(values.size());
 }
 
-/// True if the values after a printed position are enough to be a level: not only the last ones before the end.
-bool shows_level(const FittedSeries& fitted, double printed) {
-  constexpr double least = 0.02;  // of the values
-  const std::vector<double>& steps = fitted.samples.printed;
-  const auto behind = std::count_if(steps.begin(), steps.end(), [&](double step) { return step > printed; });
-  return behind > 0 && static_cast<double>(behind) >= least * static_cast<double>(steps.size());
+/// The number of values before x.
+std::size_t count_before(const FittedSeries& fitted, double x) {
+  const std::vector<double>& xs = fitted.samples.points.x;
+  return static_cast<std::size_t>(std::lower_bound(xs.begin(), xs.end(), x) - xs.begin());
+}
+
+/// True if the values from x on stay at the level: the law may only average over values that do not.
+bool stays_at(const FittedSeries& fitted, double x, double level) {
+  return stay_at(std::span(fitted.samples.points.y).subspan(count_before(fitted, x)), level);
+}
+
+/// True if the values before x are at one level.
+bool is_flat_before(const FittedSeries& fitted, double x) {
+  const auto& y = fitted.samples.points.y;
+  const std::vector<double> values(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(count_before(fitted, x)));
+  return !values.empty() && stay_at(values, compute_median(values));
+}
+
+/// True if the values after a printed position are enough to be a level: a part of the run's values and of its time,
+/// in which the values rise no further.
+bool shows_level(const FittedSeries& fitted, double printed, double way) {
+  constexpr double least = 0.02;      // of the values
+  constexpr double least_time = 0.1;  // of the run
+  constexpr double still = 0.1;       // of the way to the level: a later rise
+  const Samples& work = fitted.samples;
+  const auto from = std::upper_bound(work.printed.begin(), work.printed.end(), printed) - work.printed.begin();
+  const std::vector<double> level(work.points.y.begin() + from, work.points.y.end());
+  const double time = work.points.x.back() - *(work.points.x.begin() + std::min(from, std::ssize(work.points.x) - 1));
+  const Points run = points_of_run(fitted);
+  if (level.empty() || static_cast<double>(level.size()) < least * static_cast<double>(run.x.size())) return false;
+  if (time < least_time * (run.x.back() - run.x.front())) return false;
+  const auto half = static_cast<std::ptrdiff_t>(level.size() / 2);
+  if (half == 0) return true;
+  const double rise = compute_median(std::vector<double>(level.end() - half, level.end())) -
+                      compute_median(std::vector<double>(level.begin(), level.begin() + half));
+  return rise <= std::max(visible_change(fitted), still * std::abs(way));
 }
 
 constexpr double mostly = 0.5;  // of the values
@@ -141,10 +171,18 @@ double share_elsewhere(const FittedSeries& fitted) {
   return all == 0 ? 0 : static_cast<double>(away) / static_cast<double>(all);
 }
 
+/// Words about a plain rise; "" if the values show none.
+std::string plain_rise_words(const FittedSeries& fitted) {
+  const auto rise = find_plain_rise(fitted);
+  if (!rise) return {};
+  return movement(fitted, rise->way) + ", unevenly" + (rise->to_end ? ", up to the end" : "");
+}
+
 /// Values that vary by half of their usual level have none, such as those of several runs. Nor have values of which
-/// most are far from the level of the working stage. A few values show no absence of a trend.
+/// most are far from the level of the working stage. A few values show no absence of a trend, and a plain rise is one.
 std::string varying_words(const FittedSeries& fitted) {
   constexpr std::size_t few = 10;
+  if (std::string rise = plain_rise_words(fitted); !rise.empty()) return rise;
   const char* trend = fitted.points.y.size() < few ? "" : ", no trend";
   const double spread = find_fit(fitted, Law::constant)->sigma;
   if (spread < std::abs(compute_median(fitted.points.y)) / 2 && share_elsewhere(fitted) <= mostly)
@@ -186,8 +224,9 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const double last_knot = fit.origin + fit.theta.back() * fit.width;
   if (!stays_at(fitted, last_knot, fit.at(fitted.last()))) {
     constexpr double short_end = 0.05;  // of the window
-    return fitted.last() - last_knot <= short_end * fitted.window() ? "flat, only the last values differ"
-                                                                    : varying_words(fitted);
+    return fitted.last() - last_knot <= short_end * fitted.window() && is_flat_before(fitted, last_knot)
+               ? "flat, only the last values differ"
+               : varying_words(fitted);
   }
   if (distance_from_last_level(fitted, fit, last_knot) != 0)
     return movement(fitted, fitted.samples.points.y.back() - fitted.samples.points.y.front()) + ", in several jumps";
@@ -268,7 +307,7 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
   }
   const std::string level = amount_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
-  if (!shows_level(fitted, approach.done_step)) return varying_words(fitted);
+  if (!shows_level(fitted, approach.done_step, approach.way)) return varying_words(fitted);
   if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
   // The way to the level may lead over others: the last jump is then only a part of it.
   constexpr double alike = 0.25;  // of the way
@@ -323,7 +362,10 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
     case Shape::flat:
       return flat_words(fitted);
     case Shape::spike:
-      if (verdict.doubt == GrowthDoubt::open_end) return "flat, only the last values differ";
+      if (verdict.doubt == GrowthDoubt::open_end)
+        return stay_at(fitted.samples.points.y, compute_median(fitted.samples.points.y))
+                   ? "flat, only the last values differ"
+                   : varying_words(fitted);
       return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
                          fitted.samples.points.size());
     case Shape::noisy:
@@ -347,6 +389,8 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   if (const auto settled = find_settled(fitted, verdict)) {
     const double level = fit.at(fitted.last());
     if (!stays_at(fitted, *settled, level)) return varying_words(fitted);
+    if (trend.shape != Shape::warmup && !shows_level(fitted, find_position(fitted.samples, *settled).step, way))
+      return movement(fitted, way) + ", ever more slowly";
     if (trend.shape != Shape::warmup)
       return fmt::format("levels off at {} after {}", amount_text(fitted, level), place_text(fitted, *settled));
     const auto [rise, end] = find_rise(fitted, {way, *settled}, level);
@@ -356,14 +400,24 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   return movement(fitted, way) + ", ever more slowly";
 }
 
-std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
+/// What the tests of the growing law leave open. Of a plain rise, it is only its size or its future.
+std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend,
+                        const std::optional<PlainRise>& said) {
   constexpr std::size_t many = 200;  // values
+  const auto is_slight = [&](double bytes) {
+    return !fitted.samples.counts_down && bytes < limits::capacity_share * fitted.options.capacity.value_or(0);
+  };
+  const std::string slight = fmt::format("less than {:.0f}% of the capacity", 100 * limits::capacity_share);
+  if (said && is_slight(said->way)) return "; that is " + slight;
+  if (said) return verdict.doubt == GrowthDoubt::none ? "" : "; the log does not show whether it continues";
   switch (verdict.doubt) {
     case GrowthDoubt::undecided:
       return fitted.samples.points.size() < many ? "; too few values to rule out slow growth"
                                                  : "; slow growth is not ruled out";
-    case GrowthDoubt::small:
-      return fmt::format("; growth of {} is too small to matter", size(measure_rise(*verdict.growing, fitted).value));
+    case GrowthDoubt::small: {
+      const double growth = measure_rise(*verdict.growing, fitted).value;
+      return fmt::format("; growth of {} is {}", size(growth), is_slight(growth) ? slight : "too small to matter");
+    }
     case GrowthDoubt::noise:
       return fmt::format("; a leak below {} per {} would be hidden in the noise", size(trend.detectable_slope),
                          x_unit(fitted));
@@ -389,7 +443,9 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
   const std::string& release = trend.release;
   if (verdict.leak) return growth_words(fitted, verdict, trend) + (release.empty() ? "" : "; " + release);
   if (!release.empty()) return release;  // the level of the work, which the shape describes, is not that of the end
-  return shape_words(fitted, verdict, trend) + doubt_words(fitted, verdict, trend);
+  const std::string shape = shape_words(fitted, verdict, trend);
+  const bool says_rise = !shape.empty() && shape == plain_rise_words(fitted);
+  return shape + doubt_words(fitted, verdict, trend, says_rise ? find_plain_rise(fitted) : std::nullopt);
 }
 
 std::optional<double> find_equal_rise(const FittedSeries& fitted) {

@@ -54,6 +54,24 @@ std::vector<std::size_t> StageMap::working() const {
 double StageMap::start_of(const Segment& segment) const { return segment.at(points_.x[segment.begin]); }
 double StageMap::end_of(const Segment& segment) const { return segment.at(points_.x[segment.end - 1]); }
 
+/// True if the values fell as low several times before, for as long as they stay low from value `first` on: such falls
+/// are a rhythm, and no end of the work.
+bool StageMap::was_as_low_before(std::size_t first) const {
+  constexpr int several = 2;
+  const double level = *std::max_element(points_.y.begin() + static_cast<std::ptrdiff_t>(first), points_.y.end());
+  const double length = points_.x.back() - points_.x[first];
+  int troughs = 0;
+  std::size_t begin = 0;  // of the values that are now low
+  bool fell = false;      // a value before them was above the level
+  for (std::size_t i = 0; i < first; ++i) {
+    if (points_.y[i] <= level) continue;
+    const bool low_before = i > 0 && points_.y[i - 1] <= level;
+    troughs += low_before && fell && points_.x[i] - points_.x[begin] >= length;
+    fell = true, begin = i + 1;
+  }
+  return troughs >= several;
+}
+
 /// Marks the longest end of the series that stays near the level of an empty GPU, far below the values before it.
 void StageMap::mark_release() {
   const std::size_t count = parts_.size();
@@ -69,6 +87,7 @@ void StageMap::mark_release() {
       first = i;
   }
   if (first == count || parts_[first].segment.begin < limits::min_before_release) return;
+  if (was_as_low_before(parts_[first].segment.begin)) return;
   // A steep fall to the idle level is part of the release.
   while (first > 1 &&
          line_rise(parts_[first - 1].segment, points_) < -limits::steep * (start_of(parts_[first - 1].segment) - zero_))

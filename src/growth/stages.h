@@ -80,6 +80,7 @@ class StageMap {
                                          const Segment& behind) const;
   bool was_released(std::size_t first) const;
   bool is_stair(const std::vector<std::size_t>& work, std::size_t number) const;
+  bool was_as_low_before(std::size_t first) const;
   void mark_release();
   void mark_plateaus();
   void mark_open_plateau();
