@@ -364,7 +364,7 @@ void emit_unclear(const ScanResult& scan, std::vector<Note>& notes) {
         {Severity::note,
          quoted ? "a message about memory is quoted here, by a manual or a program; it is not a failure"
                 : "this line speaks of memory that ran out, but it is not clear that a program says it of itself",
-         event.evidence});
+         event.evidence, quoted});
     return;
   }
 }

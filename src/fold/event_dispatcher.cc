@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "read/oom_template.h"
 #include "read/setting_format.h"
@@ -202,25 +203,28 @@ bool EventDispatcher::is_duplicate(const LineMatch& f) {
 bool EventDispatcher::is_repeated(const LineMatch& f) {
   constexpr std::size_t max_repeats = 4 * ScanLimits::occurrences;  // no more of them are kept after that
   if (f.by->pattern == nullptr || f.printed != nullptr || f.steps != nullptr) {
-    repeats_.clear();
+    ++new_since_;
     return false;
   }
-  auto known = repeats_.find(f.by);
-  if (known != repeats_.end() && known->second.text != f.text) {
-    repeats_.clear();
-    known = repeats_.end();
+  Repeats& known = repeats_[f.by];
+  if (known.since == new_since_ && known.text != f.text) ++new_since_;
+  if (known.since != new_since_) {
+    known.text = f.text;  // its memory is used again
+    known.times = 0;
+    known.since = new_since_;
   }
-  if (known == repeats_.end()) known = repeats_.insert({f.by, {std::string(f.text), 0}}).first;
-  return ++known->second.times > max_repeats;
+  return ++known.times > max_repeats;
 }
 
 void EventDispatcher::claim(std::string_view parser, i64 first, i64 last) {
-  if (count_ == nullptr || parser != counted_) {  // usually the same parser as before
-    counted_ = parser;
+  auto& [name, count] = counts_[reinterpret_cast<std::uintptr_t>(parser.data()) / 8 % counts_.size()];
+  if (count == nullptr || name != parser) {
+    name = parser;
     const auto found = result_.coverage.by_parser.find(parser);
-    count_ =
+    count =
         found != result_.coverage.by_parser.end() ? &found->second : &result_.coverage.by_parser[std::string(parser)];
   }
+  count_ = count;
   ++*count_;
   first = std::max(first, claimed_ + 1);
   if (last >= first) result_.coverage.claimed += last - first + 1, claimed_ = last;

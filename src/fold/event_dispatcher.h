@@ -3,6 +3,7 @@
 #pragma once
 
 #include <any>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "fold/declared_memory.h"
 #include "fold/result_builder.h"
@@ -54,17 +56,20 @@ class EventDispatcher {
   std::any row_memory_;  ///< state of the table's rows, since the table was opened
   /// Last line counted as read by any parser.
   i64 claimed_ = 0;
-  std::string_view counted_;  ///< the parser of the last claim()
-  i64* count_ = nullptr;      ///< its counter in the coverage
+  /// Counters in the coverage, by the place of a parser's name in memory: lines of several parsers take turns.
+  std::array<std::pair<std::string_view, i64*>, 64> counts_{};
+  i64* count_ = nullptr;  ///< of the last claim()
   DeclaredMemory declared_;
   std::set<std::tuple<i64, std::size_t, std::size_t>>
       emitted_;  ///< emitted messages near the current line: line, format, hash of the text
   struct Repeats {
     std::string text;
     std::size_t times = 0;
+    i64 since = 0;  ///< valid while it equals new_since_
   };
   /// By pattern: texts repeated since anything new was emitted.
   std::map<const CompiledFormat*, Repeats> repeats_;
+  i64 new_since_ = 1;  ///< counts whenever anything new is emitted
   /// Lines skipped by is_repeated().
   i64 not_read_again_ = 0;
   WalkBudget walks_;

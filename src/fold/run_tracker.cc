@@ -25,14 +25,21 @@ bool begins_to_load(std::string_view line) {
 
 /// True for a line that reports a complete epoch: "Epoch 3: 412.8 seconds", "epoch 3 took 7 min", "Epoch 3 finished".
 bool reports_end_of_epoch(std::string_view line) {
-  const std::string text = lower(line.substr(0, 200));
-  std::size_t at = text.find("epoch ");
-  if (at == text.npos) return false;
-  at = text.find_first_not_of("0123456789", at + 6);
-  if (at == text.npos) return false;
-  const std::string_view rest = std::string_view(text).substr(std::min(text.find_first_not_of(" :,", at), text.size()));
-  for (const std::string_view word : {"took ", "finished", "completed", "is done", "done", "ended"})
-    if (rest.starts_with(word)) return true;
+  constexpr std::string_view word = "epoch";
+  constexpr std::size_t reach = 200;
+  // Most lines with an epoch have it as a key. A blank after an h is rare, and found without a copy of the line.
+  std::size_t at = std::string_view::npos;
+  do {
+    at = line.substr(0, reach).find(' ', at + 1);
+    if (at == line.npos) return false;
+  } while (at < word.size() || lower(line[at - 1]) != 'h' || lower(line.substr(at - word.size(), word.size())) != word);
+  const std::string text = lower(line.substr(at + 1, reach));
+  std::size_t end = text.find_first_not_of("0123456789");
+  if (end == text.npos) return false;
+  const std::string_view rest =
+      std::string_view(text).substr(std::min(text.find_first_not_of(" :,", end), text.size()));
+  for (const std::string_view words : {"took ", "finished", "completed", "is done", "done", "ended"})
+    if (rest.starts_with(words)) return true;
   const std::size_t unit = rest.find_first_not_of("0123456789.");
   return unit != 0 && unit != rest.npos && trimmed(rest.substr(unit)) == "seconds";
 }

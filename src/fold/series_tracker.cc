@@ -13,6 +13,13 @@ constexpr std::size_t max_buckets = ScanLimits::buckets / 2;  ///< of all series
 constexpr double day = 86400;                                 ///< seconds
 constexpr double max_fall = 3600;                             ///< seconds; of a clock that does not pass midnight
 
+/// "GB" can mean 10^9 or 2^30 bytes. Where the first value of a series was surely the former (its command is printed),
+/// the later ones are as well.
+double decimal_scale(double first, double now) {
+  constexpr double least = 0.9;  // of 10^12 to 2^40
+  return first < now && first > least * now ? first / now : 1;
+}
+
 }  // namespace
 
 std::size_t SeriesTracker::compute_hash(const Id& id) {
@@ -50,6 +57,7 @@ SeriesTracker::SeriesState& SeriesTracker::add_series(const Id& id, const Curren
   state.counter = id.counter;
   state.label = id.label;
   state.phase = id.phase;
+  state.quantum = r.quantum;
   state.id = {id.metric, id.run, id.stream, id.device, state.counter, state.label, state.phase};
   Series s;
   s.metric = r.metric;
@@ -139,11 +147,13 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, int run, std:
   double x = find_x(state, step, time, stream_step, r.since_start);
   if (!(std::abs(x) <= max_x)) x = series.last_x;
   if (time) result_.period.add(*time);
-  if (r.quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, r.quantum) : r.quantum;
-  if (r.capacity > 0 && (series.capacity <= 0 || r.value >= series.max_value)) series.capacity = r.capacity;
+  const double scale = r.ambiguous_unit && !series.ambiguous_unit ? decimal_scale(state.quantum, r.quantum) : 1;
+  const double value = r.value * scale, capacity = r.capacity * scale, quantum = r.quantum * scale;
+  if (quantum > 0) series.quantum = series.quantum > 0 ? std::min(series.quantum, quantum) : quantum;
+  if (capacity > 0 && (series.capacity <= 0 || value >= series.max_value)) series.capacity = capacity;
   const double peak = series.max_value;
   const std::size_t before = series.buckets().size();
-  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), r.value, step || !series.has_steps);
+  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), value, step || !series.has_steps);
   buckets_ = buckets_ - before + series.buckets().size();
   if (buckets_ > max_buckets) thin();
   state.last.line = &here.ref();

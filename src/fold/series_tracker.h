@@ -59,6 +59,7 @@ class SeriesTracker {
     LatestLine last, peak;
     std::optional<double> t0;  ///< time of the first value, in seconds; x counts from it
     double last_time = 0;
+    double quantum = 0;  ///< of the first value
   };
   static std::size_t compute_hash(const Id& id);
   static Id make_id(const CurrentLine& here, const Reading& reading, int run);

@@ -601,6 +601,19 @@ bool contains_one(std::string_view text, std::span<const std::string_view> words
   return std::any_of(words.begin(), words.end(), [&](auto word) { return text.find(word) != text.npos; });
 }
 
+/// True if the prose before the line is somebody's report: "I am trying to launch … and receive the following errors:".
+bool is_reported_by_writer(const Cursor& cursor) {
+  constexpr int reach = 12;
+  static constexpr std::array<std::string_view, 6> persons{" i ", " i'm ", " i've ", " i'd ", " my ", " me "};
+  bool reported = false;
+  cursor.backward(reach, [&](const Line& line) {
+    const bool heading = trimmed(line.text).starts_with('#');  // "# My job is killed"
+    reported = !heading && classify_line(line) == TextKind::prose && contains_one(prose_of(line.text), persons);
+    return !reported;
+  });
+  return reported;
+}
+
 /// True for a mark of Markdown, reStructuredText or HTML.
 bool is_document_mark(std::string_view line) {
   static constexpr std::array<std::string_view, 8> marks{"# ", "## ", "### ", "```", "<p>", "<h", "<html", "<pre>"};
@@ -700,7 +713,8 @@ bool is_quoted_in_text(const Cursor& cursor, bool exact) {
   cursor.backward(radius, count);
   const int above = of(TextKind::prose);
   cursor.forward(radius, count);
-  const bool encloses = !exact || introduced || of(TextKind::prose) > above;
+  const bool encloses =
+      !(exact && introduced && is_reported_by_writer(cursor)) && (!exact || introduced || of(TextKind::prose) > above);
   const int prose = encloses ? of(TextKind::prose) : 0;
   return !is_logged(cursor.line()) && of(TextKind::log) == 0 && std::max(of(TextKind::program), prose) >= min_lines;
 }

@@ -65,7 +65,8 @@ std::size_t Window::end_of_line(std::size_t at) const {
 
 std::size_t Window::begin_after(std::size_t end) const {
   if (end >= buffer_.size() || !ends_line(buffer_[end])) return end;
-  return end + (buffer_.substr(end, 2) == "\r\n" ? 2 : 1);
+  const bool is_pair = buffer_[end] == '\r' && end + 1 < buffer_.size() && buffer_[end + 1] == '\n';
+  return end + (is_pair ? 2 : 1);
 }
 
 i64 Window::number_after(std::size_t begin, i64 number) const {

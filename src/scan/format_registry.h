@@ -109,6 +109,7 @@ struct LineMatch : LineRef {
   std::size_t values_begin = 0, values_end = 0;  ///< in BlockMatches::values
   bool again = false;                            ///< the same format has an earlier match on this line
   bool given_up = false;                         ///< a user's regex took too many steps on this line: no match
+  bool begins_run = false;                       ///< a step alone on its line: the next one may make it a run
   StepRun* steps = nullptr;                      ///< the run of step lines that begins here, or null
   const std::shared_ptr<const OpenTable>* header = nullptr;  ///< the table that this line opens, or null
   const RowRun* rows = nullptr;                              ///< the rows that begin here, or null

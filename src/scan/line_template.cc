@@ -42,11 +42,17 @@ bool same_stream(const Line& a, const Line& b) {
   return a.prefix.rank == b.prefix.rank && a.prefix.pid == b.prefix.pid;
 }
 
-/// The run of steps that this line extends, or null.
-StepRun* open_run(const CompiledFormat& reader, const Line& line, BlockMatches& out) {
-  if (out.all.empty()) return nullptr;
-  const LineMatch& last = out.all.back();
-  return last.steps != nullptr && last.by == &reader && same_stream(last.line, line) ? last.steps : nullptr;
+/// The run of steps that this line extends, or null. Most steps of a log with other lines in between stay alone, so a
+/// run begins with its second line.
+StepRun* open_run(const CompiledFormat& reader, const Line& line, LineMatch& last, BlockMatches& out) {
+  if (!last.begins_run || last.by != &reader || !same_stream(last.line, line)) return nullptr;
+  if (last.steps != nullptr) return last.steps;
+  const FreeformLine& printed = out.fill_printed(last);
+  StepRun& run = out.runs.emplace_back();
+  run.step = whole_number(*printed.step);
+  run.before = steps_before(printed);
+  run.last = last;
+  return last.steps = &run;
 }
 
 void extend(StepRun& run, const LineRef& ref, i64 step, i64 before, std::optional<double> epoch) {
@@ -67,18 +73,15 @@ void extend(StepRun& run, const LineRef& ref, i64 step, i64 before, std::optiona
 
 void join_step(BlockMatches& out, std::size_t first) {
   if (out.all.size() != first + 1 || !is_step(out.all.back())) return;
-  LineMatch found = std::move(out.all.back());
-  out.all.pop_back();
+  LineMatch& found = out.all.back();
+  StepRun* run = first > 0 ? open_run(*found.by, found.line, out.all[first - 1], out) : nullptr;
+  if (run == nullptr) {
+    found.begins_run = true;
+    return;
+  }
   const FreeformLine& printed = out.fill_printed(found);
-  const i64 step = whole_number(*printed.step);
-  if (StepRun* run = open_run(*found.by, found.line, out))
-    return extend(*run, found, step, steps_before(printed), printed.epoch);
-  StepRun& run = out.runs.emplace_back();
-  run.step = step;
-  run.before = steps_before(printed);
-  run.last = found;
-  found.steps = &run;
-  out.all.push_back(std::move(found));
+  extend(*run, found, whole_number(*printed.step), steps_before(printed), printed.epoch);
+  out.all.pop_back();
 }
 
 namespace {
@@ -87,8 +90,8 @@ namespace {
 bool extend_by_template(const KnownTemplate& known, const Line& line, BlockMatches& out) {
   if (known.shape->accepts.size() != 1) return false;
   const TemplateMatch& match = known.shape->accepts[0];
-  if (!match.reader->is_step_only || !match.printed->step) return false;
-  StepRun* run = open_run(*match.reader, line, out);
+  if (!match.reader->is_step_only || !match.printed->step || out.all.empty()) return false;
+  StepRun* run = open_run(*match.reader, line, out.all.back(), out);
   if (run == nullptr) return false;
   const std::size_t first = out.values.size();
   const bool read = read_values(known, match, line.text, out.values);
