@@ -474,7 +474,10 @@ void ResultBuilder::step(const Step& step) {
 
 void ResultBuilder::go_on(const StepRun& run) {
   if (run.lines == 1) return;
-  if (run.last.line.prefix.time) add_time(*run.last.line.prefix.time);
+  if (run.first_time) add_time(*run.first_time);
+  if (run.last_time) add_time(*run.last_time);
+  result_.period.add(run.period);
+  if (run.last.line.prefix.time) add_time(*run.last.line.prefix.time);  // a log collector's
   runs_.go_on(here_, run);
 }
 

@@ -143,11 +143,18 @@ bool Cursor::same_stream(const Line& other) const {
   return !a.pid || !b.pid || a.pid == b.pid;
 }
 
+/// However large the blocks are, a line sees as much of its neighbours as the margin of a block holds.
+bool Cursor::is_within_reach(const Line& other) const {
+  return other.begin < line_->begin ? line_->begin - other.begin <= Window::margin
+                                    : other.end - std::min(other.end, line_->end) <= Window::margin;
+}
+
 void Cursor::walk(LineStep step, int most, const std::function<bool(const Line&)>& visit) const {
   if (budget_ != nullptr) most = budget_->granted(most);
   int walked = 0;
   std::optional<Line> at = (window_->*step)(*line_);
-  for (int seen = 0; at && seen < most && walked < 8 * most; ++walked, at = (window_->*step)(*at)) {
+  for (int seen = 0; at && is_within_reach(*at) && seen < most && walked < 8 * most;
+       ++walked, at = (window_->*step)(*at)) {
     if (!same_stream(*at)) continue;
     ++seen;
     if (!visit(*at)) break;
@@ -162,7 +169,8 @@ void Cursor::forward(int most, const std::function<bool(const Line&)>& visit) co
 void Cursor::forward_all(int most, const std::function<bool(const Line&)>& visit) const {
   if (budget_ != nullptr) most = budget_->granted(most);
   int walked = 0;
-  for (std::optional<Line> at = window_->next(*line_); at && walked < most; at = window_->next(*at)) {
+  for (std::optional<Line> at = window_->next(*line_); at && is_within_reach(*at) && walked < most;
+       at = window_->next(*at)) {
     ++walked;
     if (!visit(*at)) break;
   }

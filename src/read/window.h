@@ -171,6 +171,7 @@ class Cursor {
  private:
   using LineStep = std::optional<Line> (Window::*)(const Line&) const;
   void walk(LineStep step, int most, const std::function<bool(const Line&)>& visit) const;
+  bool is_within_reach(const Line& other) const;
   bool same_stream(const Line& other) const;
 
   const Window* window_;

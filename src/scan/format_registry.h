@@ -73,7 +73,9 @@ struct StepRun {
   i64 step = 0;      ///< of the last line
   i64 before = 0;    ///< of the last line: Step::before
   std::optional<double> epoch;
-  LineRef last, advanced;  ///< the last line, and the last line with a higher step
+  std::optional<double> first_time, last_time;  ///< of the lines after the first one that print a time
+  Period period;                                ///< of these
+  LineRef last, advanced;                       ///< the last line, and the last line with a higher step
 };
 
 /// A table after its header, or after sniff(). The next lines may be its rows.

@@ -59,6 +59,11 @@ void extend(StepRun& run, const LineRef& ref, i64 step, i64 before, std::optiona
   ++run.lines;
   run.more += ref.first_line > run.last.last_line;
   run.last = ref;
+  if (const auto& time = ref.line.prefix.time) {
+    if (!run.first_time) run.first_time = time;
+    run.last_time = time;
+    run.period.add(*time);
+  }
   run.changes += step != run.step;
   if (step > run.step) {
     ++run.advances;
