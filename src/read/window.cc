@@ -143,7 +143,7 @@ bool Cursor::same_stream(const Line& other) const {
   return !a.pid || !b.pid || a.pid == b.pid;
 }
 
-/// However large the blocks are, a line sees as much of its neighbours as the margin of a block holds.
+/// However large the blocks are, a line sees no more of its neighbours than the margin of a block contains.
 bool Cursor::is_within_reach(const Line& other) const {
   return other.begin < line_->begin ? line_->begin - other.begin <= Window::margin
                                     : other.end - std::min(other.end, line_->end) <= Window::margin;
