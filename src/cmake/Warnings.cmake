@@ -6,6 +6,7 @@ function(oomdoctor_warnings target)
     # In files that are compiled together, a local name may hide a name of another file.
     target_compile_options(${target} PRIVATE -Wshadow)
   elseif(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A local name that hides another one of its own function is found there, too.
     target_compile_options(${target} PRIVATE -Wshadow=local)
   endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

@@ -306,28 +306,6 @@ void name_by_total(std::span<const std::string> lines, Layout& layout) {
   if (any) layout.columns[total] = std::string("memory total") + unit;
 }
 
-/// Names a bare "memory" as per cent if the load of the CPU next to it has the same kind of numbers, as psutil prints
-/// both: from 0 to 100, with one decimal. Gigabytes have more.
-void name_shares(std::span<const std::string> lines, Layout& layout) {
-  constexpr std::size_t least_rows = 3;
-  constexpr double rounding = 1e-6;
-  const auto is_share = [](double n) { return n >= 0 && n <= 100 && std::abs(10 * n - std::round(10 * n)) < rounding; };
-  const auto are_shares = [&](std::size_t column) {
-    const std::vector<double> numbers = numbers_of(lines, layout, column);
-    return numbers.size() >= least_rows && std::all_of(numbers.begin(), numbers.end(), is_share) &&
-           std::any_of(numbers.begin(), numbers.end(), [](double n) { return n != std::floor(n); });
-  };
-  const auto find = [&](std::initializer_list<std::string_view> names) {
-    const auto found = std::find_if(layout.columns.begin(), layout.columns.end(),
-                                    [&](const std::string& name) { return one_of(lower(name), names); });
-    return static_cast<std::size_t>(found - layout.columns.begin());
-  };
-  const std::size_t memory = find({"memory", "mem", "ram", "memory_usage", "mem_usage", "ram_usage"}),
-                    load = find({"cpu", "cpu_usage", "cpu_percent", "cpu_load"});
-  if (memory < layout.columns.size() && load < layout.columns.size() && are_shares(memory) && are_shares(load))
-    layout.columns[memory] += " (%)";
-}
-
 /// True for the fields of process.memoryUsage() of Node.js, which are in bytes.
 bool names_node_memory(const std::vector<std::string>& names) {
   return std::count(names.begin(), names.end(), "rss") == 1 &&
@@ -378,7 +356,6 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   name_virtual_memory(layout.columns);
   name_process_status(lines, layout);
   name_by_total(lines, layout);
-  name_shares(lines, layout);
   layout.day_first = find_day_first(lines, layout);
   if (names_node_memory(layout.columns)) *std::find(layout.columns.begin(), layout.columns.end(), "rss") = "rss (B)";
   if (drop_row_numbers(lines, layout) && !has_position(read_columns(layout.columns, layout.roles))) {
