@@ -141,17 +141,22 @@ void emit_value(const Match& m, const FreeformValue& v, const Origin& object, Ev
   sink.reading(reading, printed.step);
 }
 
+/// Indexed by character: what is between a name and its list.
+constexpr auto joins_name = [] {
+  std::array<bool, 256> out{};
+  for (std::size_t c = 0; c < out.size(); ++c) out[c] = is_letter(static_cast<char>(c));
+  for (const char c : std::string_view(" _.:='\"")) out[static_cast<unsigned char>(c)] = true;
+  return out;
+}();
+
 }  // namespace
 
 /// may_match: a list of numbers follows the name, as in "input_ids: torch.Size([8, 4096])". Step lines count tokens.
 bool names_shape(std::string_view block, std::size_t at) {
   constexpr std::size_t reach = 64;  // bytes: a longer name, quotes, "shape", a separator, "torch.Size" and a number
   const std::string_view text = block.substr(at, reach);
-  const auto joins = [](char c) {
-    return is_letter(c) || c == ' ' || c == '_' || c == '.' || c == ':' || c == '=' || c == '\'' || c == '"';
-  };
   std::size_t i = 0;
-  while (i < text.size() && joins(text[i])) ++i;
+  while (i < text.size() && joins_name[static_cast<unsigned char>(text[i])]) ++i;
   const std::size_t brackets = i;
   while (i < text.size() && (text[i] == '(' || text[i] == '[')) ++i;
   const std::size_t number = i;

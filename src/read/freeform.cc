@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <deque>
+#include <span>
+#include <boost/container/small_vector.hpp>
 
 #include "base/ascii.h"
 #include "base/parse_whole.h"
@@ -22,9 +24,12 @@ constexpr double granule = 512;              ///< bytes: PyTorch's allocator rou
 constexpr double segments_of_gib = 512;      ///< PyTorch's allocator takes memory in multiples of 2 MiB
 constexpr double page = 4096;                ///< bytes: psutil and the kernel count a process in pages
 
-using LowerWords = std::vector<std::string_view>;
 /// Words in a label and tokens in a line, to reserve memory.
 constexpr std::size_t typical_words = 8, typical_tokens = 64;
+using LowerWords = boost::container::small_vector<std::string_view, typical_words>;
+
+/// Boost's iterators are none of a contiguous range.
+std::span<const std::string_view> span_of(const LowerWords& words) { return {words.data(), words.size()}; }
 
 /// True for a rate per second and a total that no steps have. Python starts no training step in less than 1 ms, but a
 /// resumed bar counts its first steps at once, so only a bar with a large total counts items for sure.
@@ -35,6 +40,7 @@ bool is_too_fast(double rate, double total) {
 
 /// "worker-3", "worker_3", "worker3": one of several parts of a program, each with memory of its own.
 bool names_part(std::string_view word) {
+  if (word.empty() || !is_digit(word.back())) return false;
   static constexpr auto parts = std::to_array<std::string_view>({"worker", "replica", "actor"});
   return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) {
     if (word.size() <= part.size() || lower(word.substr(0, part.size())) != part) return false;
@@ -151,6 +157,13 @@ class FreeformReader {
     });
   }
 
+  bool is_about_device() const {
+    return std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
+      return t.kind == Kind::word && one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved",
+                                                     "cached", "alloc", "hbm"});
+    });
+  }
+
   /// Reads "mem: 9.1 of 23.9 GiB" and "ram 3.1 GB of 16.0 GB" as if a slash were between the sizes.
   void join_sizes() {
     for (std::size_t i = 1; i + 2 < tokens_.size(); ++i) {
@@ -203,7 +216,7 @@ class FreeformReader {
   void find_part();
   void find_part_of_record();
   void find_heading();
-  bool read_headed(NumberPhrase p, std::size_t n);
+  bool read_headed(const NumberPhrase& p, std::size_t n);
   std::size_t read_bare_pair(std::size_t n, std::optional<int> device, std::size_t device_at);
   void resolve_unitless();
   void drop_ambiguous();
@@ -235,7 +248,6 @@ class FreeformReader {
   std::vector<Token> tokens_;
   std::deque<std::pair<std::size_t, NumberPhrase>> phrases_;  ///< the phrase before each number, computed once
   FreeformLine out_;
-  bool about_device_ = false;
   bool digits_matter_ = false;  ///< the result depends on digits beyond the value of their number
   std::optional<bool> prose_;
   std::optional<Unit> printed_unit_;  ///< directly after the last value that has one
@@ -283,9 +295,7 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
     i = *moment;
   }
   p.first_token = i;
-  p.words.reserve(typical_words), p.identifiers.reserve(typical_words);
   LowerWords words, kept;  // of one identifier
-  words.reserve(typical_words), kept.reserve(typical_words);
   bool outside = false;
   while (i > 0 && p.identifiers.size() < max_label_words) {
     const Token& t = tokens_[i - 1];
@@ -593,7 +603,7 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
                        (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
   if (setting && (!out_.step || is(n - 1, '='))) return false;
-  if (label.metric == Metric::free && !about_device_) return false;
+  if (label.metric == Metric::free && !is_about_device()) return false;
   if (out_.step || out_.epoch) return true;
   if (p.words.size() == 1 && is_integer(n) && one_of(p.words[0], {"mem", "vram", "gmem"}) && !of_total)
     return false;  // "mem: 64G" is the memory that a job requested
@@ -708,7 +718,7 @@ std::optional<Label> FreeformReader::label_behind(const NumberPhrase& p, std::si
 /// "GPU: 2.8/11.0 GB", "step 40 GPU 8.3 GB": two sizes after a device, or one in a step line, are its memory, although
 /// no word names memory.
 std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size_t n) {
-  auto label = read_label(p.words);
+  auto label = read_label(span_of(p.words));
   // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": next to values of the GPU, this is the memory of the
   // process itself.
   GaugeValue size = tokens_[n].number;
@@ -774,9 +784,9 @@ void FreeformReader::find_heading() {
   std::size_t key = 0;
   // "ram: used 20.1 GB, available 108.2 GB" as well.
   const auto is_key = [&](std::size_t i) {
-    if (!is_word(i) || !is_listed_key(tokens_[i].name)) return false;
-    if ((is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2)) return true;
-    return i > 0 && is(i - 1, ':') && is_number(i + 1) && unit_after(i + 1);
+    const bool ahead = (is(i + 1, ':') || is(i + 1, '=')) && is_number(i + 2);
+    const bool behind = i > 0 && is(i - 1, ':') && is_number(i + 1);
+    return (ahead || behind) && is_word(i) && is_listed_key(tokens_[i].name) && (ahead || unit_after(i + 1));
   };
   while (key < tokens_.size() && !is_key(key)) ++key;
   if (key == tokens_.size()) return;
@@ -840,7 +850,7 @@ void FreeformReader::find_part() {
 }
 
 /// Reads a value of a list with a heading; false if the number is none.
-bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
+bool FreeformReader::read_headed(const NumberPhrase& p, std::size_t n) {
   if (!heading_ || n < heading_->from || p.words.size() != 1 || !is_listed_key(p.words[0])) return false;
   GaugeValue number = tokens_[n].number;
   bool of_total = false;
@@ -851,11 +861,12 @@ bool FreeformReader::read_headed(NumberPhrase p, std::size_t n) {
   }
   LowerWords words = heading_->words;
   words.push_back(p.words[0]);
-  const auto label = read_label(words);
+  const auto label = read_label(span_of(words));
   if (!label || of_total) return false;
-  p.device = heading_->device, p.device_at = heading_->device_at;
+  NumberPhrase phrase = p;
+  phrase.device = heading_->device, phrase.device_at = heading_->device_at;
   const bool bare = !unit;
-  add_value(p, *label, number, bare ? Unit{1, "", false} : *unit);
+  add_value(phrase, *label, number, bare ? Unit{1, "", false} : *unit);
   FreeformValue& value = out_.values.back();
   if (bare) value.bare_digit = std::pow(10.0, -number.decimals);
   if (label->metric == Metric::memory) value.reading.label = "memory, " + std::string(p.words[0]);
@@ -884,10 +895,6 @@ std::size_t FreeformReader::read_bare_pair(std::size_t n, std::optional<int> dev
 void FreeformReader::read_values() {
   std::optional<int> device;
   std::size_t device_at = FreeformValue::none;
-  about_device_ = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& t) {
-    return t.kind == Kind::word &&
-           one_of(t.name, {"gpu", "cuda", "vram", "mem", "memory", "allocated", "reserved", "cached", "alloc", "hbm"});
-  });
   const std::optional<Unit> line_unit = unit_of_line();
   find_heading();
   find_part();
@@ -986,7 +993,7 @@ bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optio
   if (!is_word(n + 2) || tokens_[n + 2].text != "of" || !is_number(n + 3)) return false;
   const auto unit = unit_after(n + 3);
   if (!unit || p.words.empty() || p.rejected || !p.firm) return false;
-  const auto label = read_label(p.words);
+  const auto label = read_label(span_of(p.words));
   bool alone = false;
   if (!label || !is_plausible(p, *label, n, true, alone)) return false;
   GaugeValue number = tokens_[n].number;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <cstdint>
 
 #include "base/ascii.h"
@@ -237,30 +236,56 @@ bool numbers_may_be_program(std::string_view line) {
 
 namespace {
 
-std::size_t pair_at(std::string_view text, std::size_t at) {
-  return static_cast<std::size_t>(static_cast<unsigned char>(text[at])) << 8 | static_cast<unsigned char>(text[at + 1]);
-}
+enum class FragmentKind { code, computation, option };
 
-constexpr std::string_view option = " --";  ///< followed by a letter: a command line
+struct Fragment {
+  std::string_view text;
+  FragmentKind kind = FragmentKind::code;
+};
 
-/// Indexed by the first two bytes of a text: true if one of the parts above may begin with them.
-const std::bitset<1 << 16> may_begin_fragment = [] {
-  std::bitset<1 << 16> out;
-  for (const std::string_view piece : code_fragments) out.set(pair_at(piece, 0));
-  for (const std::string_view piece : computation_fragments) out.set(pair_at(piece, 0));
-  return out.set(pair_at(option, 0));
-}();
+/// Finds the parts above by their first two bytes.
+class FragmentIndex {
+ public:
+  consteval FragmentIndex() {
+    std::size_t used = 0;
+    for (const std::string_view text : code_fragments) fragments_[used++] = {text, FragmentKind::code};
+    for (const std::string_view text : computation_fragments) fragments_[used++] = {text, FragmentKind::computation};
+    fragments_[used] = {" --", FragmentKind::option};
+    std::sort(fragments_.begin(), fragments_.end(),
+              [](const Fragment& a, const Fragment& b) { return slot(a.text, 0) < slot(b.text, 0); });
+    for (std::size_t i = fragments_.size(); i > 0; --i)
+      first_[slot(fragments_[i - 1].text, 0)] = static_cast<std::uint8_t>(i);
+  }
 
-bool has_fragment_at(std::string_view line, std::size_t at) {
-  const std::string_view rest = line.substr(at);
-  const auto begins = [&](std::string_view piece) {  // the second byte decides in nearly all cases
-    return piece[1] == rest[1] && rest.starts_with(piece);
-  };
-  return std::any_of(code_fragments.begin(), code_fragments.end(), begins) ||
-         std::any_of(computation_fragments.begin(), computation_fragments.end(),
-                     [&](std::string_view piece) { return begins(piece) && is_computation(line, at); }) ||
-         (begins(option) && rest.size() > option.size() && is_lower(rest[option.size()]));
-}
+  /// True if one of them is at `at`, which must not be the last byte.
+  bool has_at(std::string_view line, std::size_t at) const {
+    const std::size_t here = slot(line, at), first = first_[here];
+    if (first == 0) return false;
+    for (std::size_t i = first - 1; i < fragments_.size() && slot(fragments_[i].text, 0) == here; ++i)
+      if (line.substr(at).starts_with(fragments_[i].text) && counts(fragments_[i], line, at)) return true;
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t slots = 1 << 12;
+
+  static constexpr std::size_t slot(std::string_view text, std::size_t at) {
+    constexpr unsigned low = 0x3F;  // the bits that tell the characters of a kind apart
+    return static_cast<std::size_t>((static_cast<unsigned char>(text[at]) & low) << 6 |
+                                    (static_cast<unsigned char>(text[at + 1]) & low));
+  }
+
+  static bool counts(const Fragment& fragment, std::string_view line, std::size_t at) {
+    if (fragment.kind == FragmentKind::computation) return is_computation(line, at);
+    const std::size_t end = at + fragment.text.size();  // of " --": a letter follows in a command line
+    return fragment.kind == FragmentKind::code || (end < line.size() && is_lower(line[end]));
+  }
+
+  std::array<Fragment, code_fragments.size() + computation_fragments.size() + 1> fragments_;  ///< by slot
+  std::array<std::uint8_t, slots> first_{};  ///< by slot: 1 + index of its first part, or 0
+};
+
+constexpr FragmentIndex fragments;
 
 /// "Cached:          7107356 kB": a line of /proc/meminfo or /proc/PID/smaps. The kernel's cache is of files, not of
 /// an allocator.
@@ -296,12 +321,8 @@ bool is_no_measurement(std::string_view line) {
       std::any_of(code_starts.begin(), code_starts.end(), [&](std::string_view s) { return text.starts_with(s); }))
     return true;
   if (is_kernel_account(text) || is_runtime_account(text)) return true;
-  std::size_t at = 0, pair = static_cast<unsigned char>(line.front());
-  for (const char c : line.substr(1)) {
-    pair = (pair << 8 | static_cast<unsigned char>(c)) & 0xFFFF;
-    if (may_begin_fragment[pair] && has_fragment_at(line, at)) return true;
-    ++at;
-  }
+  for (std::size_t at = 0; at + 1 < line.size(); ++at)
+    if (fragments.has_at(line, at)) return true;
   return text.starts_with("--") && text.size() > 2 && is_lower(text[2]);
 }
 

@@ -56,8 +56,8 @@ struct LogHead {
   std::size_t bytes_examined = 0;  ///< bytes at the front that can affect the result
   std::string_view tag = {};       ///< text in the last brackets
 };
-LogHead log_head(std::string_view line);
 /// The head of a line; length 0 if there is none.
+LogHead log_head(std::string_view line);
 
 bool one_of(std::string_view word, std::initializer_list<std::string_view> list);
 

@@ -1,7 +1,8 @@
 // Runs fuzz targets without libFuzzer, under any compiler:   oomdoctor_fuzz [NAME...]
 //
 // Each target gets its former findings, then its seeds, then a damaged copy of each seed; of seeds that are samples,
-// with a sanitizer some. The generator of the damage has a fixed seed, so a failure is reproducible.
+// with a sanitizer some. A text alone decides whether it is among these and how it is damaged: a failure is
+// reproducible, and a sample more changes nothing about the others.
 #include <algorithm>
 #include <cstdio>
 #include <random>
@@ -13,6 +14,8 @@ namespace {
 
 class Damage {
  public:
+  explicit Damage(std::uint32_t seed) : generator_(seed) {}
+
   /// Cuts, repeats, blanks and overwrites parts of the text, as crashed writers and bad disks do.
   std::string apply(std::string text) {
     for (std::size_t strokes = 1 + below(8); strokes > 0 && !text.empty(); --strokes) {
@@ -42,7 +45,7 @@ class Damage {
  private:
   std::size_t below(std::size_t limit) { return generator_() % limit; }
 
-  std::mt19937 generator_{1};
+  std::mt19937 generator_;
 };
 
 void feed(const Target& target, std::string_view text) {
@@ -54,15 +57,23 @@ void feed(const Target& target, std::string_view text) {
 constexpr std::size_t many_seeds = 400;  ///< as many are samples
 constexpr std::size_t one_sample_in = OOMDOCTOR_ONE_SAMPLE_IN;
 
+/// FNV-1a: the same on every machine.
+std::uint32_t hash(std::string_view text) {
+  std::uint32_t value = 2166136261;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 16777619;
+  return value;
+}
+
 /// Returns the number of seeds.
 std::size_t replay(const Target& target) {
   const auto found = findings(target.name), seeds = target.seeds();
   for (const std::string& input : found) feed(target, input);
-  Damage damage;
   const std::size_t step = seeds.size() < many_seeds ? 1 : one_sample_in;
-  for (std::size_t i = 0; i < seeds.size(); i += step) {
-    feed(target, seeds[i]);
-    feed(target, damage.apply(seeds[i]));
+  for (const std::string& text : seeds) {
+    const std::uint32_t own = hash(text);
+    if (own % step != 0) continue;
+    feed(target, text);
+    feed(target, Damage(own).apply(text));
   }
   std::printf("%s: %zu findings, %zu seeds, as many damaged\n", std::string(target.name).c_str(), found.size(),
               seeds.size());
