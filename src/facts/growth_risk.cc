@@ -54,7 +54,7 @@ bool may_be_a_start(const ScanResult& scan, const Series& s, double left) {
 }
 
 bool is_large_and_sure(const Series& s, const Trend& t) {
-  if (s.kind == SeriesKind::running_maximum) return false;
+  if (s.kind == SeriesKind::running_maximum && !t.equal_records) return false;
   if (s.unit != "%" && std::max(s.first_value, s.last_value) < limits::least_program) return false;
   return t.leak && t.confidence >= limits::risk_confidence;
 }

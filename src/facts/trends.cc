@@ -119,7 +119,7 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   facts.set("trend.by_step", Value{s.has_steps && !s.has_times && !s.counts_epochs}, both);
   if (t.shape == Shape::too_short) return;
   facts.set("trend.shape", Value{std::string(to_string(t.shape))}, both);
-  const bool maxima = s.kind == SeriesKind::running_maximum;
+  const bool maxima = s.kind == SeriesKind::running_maximum && !t.equal_records;
   facts.set("trend.leak", Value{t.leak && !maxima}, both);
   facts.set("trend.released", Value{!t.release.empty()}, both);
   facts.set("trend.maxima_only", Value{t.leak && maxima}, both);
@@ -375,7 +375,8 @@ bool is_contradicted(const Forecast& forecast, const Series& series, const Incid
 void emit_other_growth(const ScanResult& scan, Analysis& analysis) {
   for (std::size_t i = 0; i < scan.series.size(); ++i) {
     const Series& s = scan.series[i];
-    if (analysis.runs.follows(s) || s.kind == SeriesKind::running_maximum || s.n < min_points) continue;
+    if (analysis.runs.follows(s) || s.n < min_points) continue;
+    if (s.kind == SeriesKind::running_maximum && !analysis.trends[i].equal_records) continue;
     if (!analysis.trends.leaks(i) || analysis.trends[i].confidence < growth_limits::risk_confidence) continue;
     analysis.notes.push_back(
         {Severity::warning,

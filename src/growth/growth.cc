@@ -52,10 +52,12 @@ bool equal_jumps(const FittedSeries& fitted, const Records& records) {
   return equal(heights, fitted.points.quantum) && equal(gaps, 1) && rest < 2 * compute_median(gaps);
 }
 
+Records records_of(const FittedSeries& fitted) { return find_records(fitted.samples.points.y, fitted.points.quantum); }
+
 /// Test 4: the records of a maximum are more frequent than chance, or regular.
 bool records_allow(const FittedSeries& fitted) {
   if (!fitted.maximum) return true;
-  const Records records = find_records(fitted.samples.points.y, fitted.points.quantum);
+  const Records records = records_of(fitted);
   return records.second_half >= limits::records_for_growth || records.odds >= limits::record_odds ||
          equal_jumps(fitted, records);
 }
@@ -435,7 +437,7 @@ double confidence_in(const FittedSeries& fitted, const GrowthVerdict& verdict, c
   double confidence = limits::max_confidence * (1 - std::exp(-(gap + 1) / limits::good_evidence));
   confidence *= std::min(1.0, static_cast<double>(fitted.samples.points.size()) / limits::enough_values);
   if (fitted.series.kind == SeriesKind::sampled_gauge) confidence *= limits::sampled_gauge;
-  if (fitted.maximum) confidence *= limits::running_maximum;
+  if (fitted.maximum && !trend.equal_records) confidence *= limits::running_maximum;
   if (verdict.leak && measure_rise(*verdict.chosen, fitted).value < 5 * fitted.points.quantum)
     confidence *= limits::min_print_steps;
   if (trend.period && std::abs(*trend.period) < 4 * fitted.window() / static_cast<double>(fitted.points.size()))
@@ -547,6 +549,7 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
     return trend;
   }
   trend.leak = verdict.leak;
+  trend.equal_records = verdict.leak && fitted.maximum && equal_jumps(fitted, records_of(fitted));
   trend.model = to_string(verdict.chosen->law);
   for (const Fit& fit : fitted.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);
   set_rates(trend, fitted, *verdict.chosen);

@@ -61,6 +61,7 @@ struct Trend {
   std::string release;             ///< the part of it about memory that is free again at the end; "" if none is
   bool moves = false;              ///< `shape` is too_short, but the values rise or fall
   bool equal_rises = false;        ///< `moves`, and the last rises are equal to the last digit
+  bool equal_records = false;      ///< `leak`, of a maximum whose records come in equal jumps at equal distances
 };
 
 /// Inputs of the growth analysis besides the series.

@@ -191,6 +191,23 @@ std::string varying_words(const FittedSeries& fitted) {
                      value_text(fitted, fitted.series.max_value), trend);
 }
 
+/// Of a series whose law shows a change at its very end. Earlier values that went as far show that it varies.
+std::string end_words(const FittedSeries& fitted) {
+  constexpr double short_end = 0.05;  // of the values
+  constexpr double as_far = 0.5;      // of the way from the usual level to the farthest of the last values
+  const std::vector<double>& y = fitted.samples.points.y;
+  const std::size_t last =
+      std::max<std::size_t>(1, static_cast<std::size_t>(short_end * static_cast<double>(y.size())));
+  const std::span<const double> before(y.data(), y.size() - last), end(y.data() + before.size(), last);
+  const double level = compute_median({before.begin(), before.end()});
+  double way = 0;
+  for (const double value : end)
+    if (std::abs(value - level) > std::abs(way)) way = value - level;
+  const bool alone = std::none_of(before.begin(), before.end(),
+                                  [&](double value) { return (value - level) * way >= as_far * way * way; });
+  return alone ? "flat, only the last values differ" : varying_words(fitted);
+}
+
 /// The difference between the end of the values and the last level of a law of levels, if it is clear compared with the
 /// jump to that level: the values have not stayed there. Else 0.
 double distance_from_last_level(const FittedSeries& fitted, const Fit& fit, double last_knot) {
@@ -225,7 +242,7 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   if (!stays_at(fitted, last_knot, fit.at(fitted.last()))) {
     constexpr double short_end = 0.05;  // of the window
     return fitted.last() - last_knot <= short_end * fitted.window() && is_flat_before(fitted, last_knot)
-               ? "flat, only the last values differ"
+               ? end_words(fitted)
                : varying_words(fitted);
   }
   if (distance_from_last_level(fitted, fit, last_knot) != 0)
@@ -344,8 +361,7 @@ std::string words_without_falls(const FittedSeries& fitted) {
   }
   const auto after =
       static_cast<double>(std::count_if(y.begin(), y.end(), [&](double value) { return value > y.front() + change; }));
-  return after <= std::max(1.0, short_end * static_cast<double>(y.size())) ? "flat, only the last values differ"
-                                                                           : varying_words(fitted);
+  return after <= std::max(1.0, short_end * static_cast<double>(y.size())) ? end_words(fitted) : varying_words(fitted);
 }
 
 std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
@@ -363,9 +379,8 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       return flat_words(fitted);
     case Shape::spike:
       if (verdict.doubt == GrowthDoubt::open_end)
-        return stay_at(fitted.samples.points.y, compute_median(fitted.samples.points.y))
-                   ? "flat, only the last values differ"
-                   : varying_words(fitted);
+        return stay_at(fitted.samples.points.y, compute_median(fitted.samples.points.y)) ? end_words(fitted)
+                                                                                         : varying_words(fitted);
       return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
                          fitted.samples.points.size());
     case Shape::noisy:

@@ -26,6 +26,8 @@ const std::vector<std::pair<std::string, Curve>> shapes = {
     {"constant", [](int, double) { return 20.0; }},
     {"constant, other last value", [](int, double t) { return t < 1 ? 20.0 : 23.5; }},
     {"constant, few other values", [](int i, double) { return i % 23 == 9 ? 26.0 : 20.0; }},
+    {"constant, each tenth and the last higher", [](int i, double t) { return i % 10 == 9 || t == 1 ? 26.0 : 20.0; }},
+    {"three levels in turn", [](int i, double) { return 20 + 0.1 * (i % 3); }},
     {"line", [](int, double t) { return 18 + 6 * t; }},
     {"slow line", [](int, double t) { return 20 + 0.15 * t; }},
     {"falling line", [](int, double t) { return 26 - 5 * t; }},
