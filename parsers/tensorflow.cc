@@ -50,9 +50,11 @@ void set_memory_kind(std::string_view allocator, Oom& oom, Origin& where) {
   oom.agent = Agent::cpu_allocator;
 }
 
-/// Parses a line such as "InUse:   7945689088". The dump ends with these lines, one value each.
+/// Parses a line such as "InUse:   7945689088". The dump ends with these lines, one value each. Pasted text may
+/// emphasise them: "**Limit:".
 std::optional<Bytes> parse_statistic(std::string_view text, std::string_view name) {
-  const std::string_view line = trimmed(text);
+  std::string_view line = trimmed(text);
+  if (line.starts_with("**")) line.remove_prefix(2);
   if (!line.starts_with(name)) return std::nullopt;
   const i64 count = leading_integer(trimmed(line.substr(name.size())));
   return count > 0 ? std::optional(Bytes{count, 0}) : std::nullopt;
@@ -188,6 +190,12 @@ std::vector<i64> parse_shape(std::string_view shape) {
   return dimensions;
 }
 
+/// "MaxInUse: …": the most that the pool ever had in use.
+void read_most_in_use(const Line& line, EventSink& sink) {
+  if (const auto most = parse_statistic(line.text, "MaxInUse:"))
+    sink.cite(line), sink.setting("most_in_use", std::to_string(most->count));
+}
+
 /// The first dimension of a tensor of images or volumes is their number.
 void set_images(const std::vector<i64>& shape, EventSink& sink) {
   if (shape.size() == 4 || shape.size() == 5) sink.setting("images", std::to_string(shape[0]));
@@ -205,8 +213,10 @@ void emit_shape(const Match& m, EventSink& sink, Oom oom) {
   m.cursor.backward(end_of_dump, [&](const Line& line) {
     if (const auto used = parse_statistic(line.text, "InUse:")) oom.allocated = used;
     if (const auto limit = parse_statistic(line.text, "Limit:")) oom.limit = limit;
+    read_most_in_use(line, sink);
     return !oom.limit;
   });
+  sink.cite(m.cursor.line());
   sink.at(where);
   set_images(parse_shape(m[1]), sink);
   sink.oom(std::move(oom));
@@ -361,6 +371,7 @@ void allocator(const Match& m, EventSink& sink) {
     if (text.find("bfc_allocator") != text.npos) last = line.number;
     if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
     if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number, in_use = line;
+    read_most_in_use(line, sink);
     free.read(text);
     used_chunks.read(line);
     for (const std::string_view label : pool_labels)

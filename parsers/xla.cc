@@ -89,12 +89,29 @@ std::string find_source(std::string_view operation) {
   return std::string(path) + ':' + std::to_string(leading_integer(operation.substr(number + line.size())));
 }
 
-/// Reads the largest buffer of the plan: its size, the operation that makes it and its shape. A GPU's plan lists
-/// "Buffer 1:", a TPU's "1. Size: 4.00G".
+/// A size of a plan with the unit that settings have: a TPU prints "4.00G".
+std::string read_plan_size(std::string_view text) {
+  std::string size(trimmed(text.substr(0, text.find('('))));
+  if (!size.empty() && size.back() != 'B') size += "iB";
+  return size;
+}
+
+/// A TPU stores a buffer in tiles and fills them up: "Unpadded size: 1.00G", "Extra memory due to padding: 31.00G
+/// (32.0x expansion)".
+void read_padding(std::string_view text, const Line& line, EventSink& sink) {
+  static constexpr std::string_view values = "Unpadded size: ", padding = "Extra memory due to padding: ";
+  if (text.starts_with(values))
+    sink.cite(line), sink.setting("plan_unpadded", read_plan_size(text.substr(values.size())));
+  if (text.starts_with(padding))
+    sink.cite(line), sink.setting("plan_padding", read_plan_size(text.substr(padding.size())));
+}
+
+/// Reads the largest buffer of the plan: its size, the operation that makes it, its shape and its padding. A GPU's plan
+/// lists "Buffer 1:", a TPU's "1. Size: 4.00G".
 void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
   constexpr std::size_t longest = 80;  // bytes of an operation's name; the end of its path is the operation
   static constexpr std::string_view operation = "op_name=\"", arguments = "arguments ";
-  bool listed = false, sized = false;
+  bool listed = false, sized = false, shaped = false;
   cursor.forward(plan_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.text);
     if (text.starts_with(arguments) && trimmed(text.substr(arguments.size())) == "0B")
@@ -105,10 +122,11 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
     if (size != text.npos && text.find("Unpadded") == text.npos) {
       if (sized) return false;
       sized = true;
-      std::string bytes(trimmed(text.substr(size + std::string_view("Size: ").size())));
-      if (!bytes.empty() && bytes.back() != 'B') bytes += "iB";  // a TPU's "4.00G"
-      sink.cite(line), sink.setting("plan_largest", bytes);
+      sink.cite(line),
+          sink.setting("plan_largest", read_plan_size(text.substr(size + std::string_view("Size: ").size())));
     }
+    read_padding(text, line, sink);
+    if (shaped) return !text.starts_with("=====");
     if (const std::size_t at = text.find(operation); at != text.npos) {
       std::string_view name = text.substr(at + operation.size());
       name = name.substr(0, name.find_first_of("\"["));
@@ -119,7 +137,7 @@ void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
     if (text.starts_with("Shape: ")) {
       const std::string_view shape = text.substr(std::string_view("Shape: ").size());
       sink.cite(line), sink.setting("plan_shape", shape.substr(0, shape.find_first_of("{ ")));
-      return false;
+      shaped = true;
     }
     return true;
   });
