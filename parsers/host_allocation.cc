@@ -296,4 +296,9 @@ void r_vector(const Match& m, EventSink& sink) {
   emit(m, sink, std::move(oom));
 }
 
+/// The frame of a traceback that ends with the kernel's refusal.
+void signal_stack(const Match& m, EventSink& sink) {
+  if (is_near(m.cursor, 0, 2, {"Error: [Errno 12]"})) sink.remark("limit/signal_stack");
+}
+
 }  // namespace oomdoctor::parsers::host_allocation

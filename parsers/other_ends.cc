@@ -32,4 +32,9 @@ void signal(const Match& m, EventSink& sink) {
   if (number == 1 || number == 2 || number == 15) sink.remark("end/signal", static_cast<double>(number));
 }
 
+void death_signal(const Match& m, EventSink& sink) {
+  const bool hangup = m[1] == "HUP" || m[2] == "1";
+  sink.remark("end/signal", hangup ? 1 : 2);
+}
+
 }  // namespace oomdoctor::parsers::other_ends

@@ -125,6 +125,22 @@ void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
        freed->second.evidence});
 }
 
+/// Notes that MXNet reports a failure where the program waits for a result, which is not where the memory was
+/// requested.
+void emit_waited(const Incident& failure, std::vector<Note>& notes) {
+  static constexpr std::array<std::string_view, 5> waits{"asnumpy", "asscalar", "wait_to_read", "waitall", "WaitAll"};
+  const std::vector<Frame>& frames = failure.oom.frames;
+  if (std::none_of(frames.begin(), frames.end(), [](const Frame& frame) {
+        return frame.file.find("mxnet") != std::string::npos &&
+               std::find(waits.begin(), waits.end(), frame.function) != waits.end();
+      }))
+    return;
+  notes.push_back({Severity::warning,
+                   "MXNet runs operations later: this line only waited for a result, and an earlier operation needed "
+                   "the memory",
+                   failure.evidence});
+}
+
 /// Notes that amounts are missing because the message is cut off.
 void emit_cut_off(const Incident& failure, std::vector<Note>& notes) {
   if (failure.oom.has(OomTrait::cut_off))
@@ -177,7 +193,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct RemarkedLookalike {
     std::string_view remark, words;
   };
-  static constexpr std::array<RemarkedLookalike, 5> remarked{
+  static constexpr std::array<RemarkedLookalike, 6> remarked{
       {{"end/bus_error",
         "a task died of a bus error, and the log does not say why: a full /dev/shm gives one, as does a mapped file "
         "that became shorter"},
@@ -189,6 +205,10 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
        {"tensorflow/collected",
         "the driver refused to give TensorFlow's pool more memory; TensorFlow then freed what it did not use, and the "
         "log shows no failure of memory after that"},
+       {"limit/signal_stack",
+        "Python's faulthandler reserved a stack that is too small for the registers of this processor (AVX-512, AMX), "
+        "and the kernel answers with \"Cannot allocate memory\". RAM was not the reason; Python 3.11 and later reserve "
+        "enough"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked)
     if (const Event* found = scan.find_remark(lookalike.remark); found != nullptr)
@@ -314,6 +334,17 @@ void emit_last_step(const ScanResult& scan, const Runs& runs, std::vector<Note>&
                    *scan.last_progress, true});
 }
 
+/// Notes that a launcher ended its processes and the log shows no reason.
+void emit_launcher_end(const ScanResult& scan, const Runs& runs, std::vector<Note>& notes) {
+  const Event* ended = scan.find_remark("collateral/terminated");
+  if (ended == nullptr || runs.last().ending || scan.remark_counts.contains("run/completed")) return;
+  notes.push_back(
+      {Severity::warning,
+       "the launcher ended its processes: one of them had ended, or the launcher got a signal. The log does "
+       "not show which, and why",
+       ended->evidence});
+}
+
 /// Notes that a server which could not start was started again below, and served.
 void emit_later_server(const ScanResult& scan, const Incident& failed, std::vector<Note>& notes) {
   if (failed.handled) return;
@@ -423,6 +454,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     phase_facts(scan, *primary, out.phases[*out.primary], out.facts);
     host_facts(scan, *primary, out.facts);
     emit_cut_off(*primary, out.notes);
+    emit_waited(*primary, out.notes);
     emit_later_server(scan, *primary, out.notes);
     emit_below_block_limit(scan, *primary, out.notes);
   } else {
@@ -438,6 +470,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_preemption(scan, out.notes);
     emit_exit_code(scan, out.runs, out.notes);
     emit_last_step(scan, out.runs, out.notes);
+    emit_launcher_end(scan, out.runs, out.notes);
   }
   emit_free_memory(scan, out.notes);
   emit_node_sum(scan, out.notes);

@@ -65,6 +65,11 @@ std::string_view failed_test(std::string_view body) {
   return test.find("::") != test.npos ? test : std::string_view();
 }
 
+bool is_passed_on(std::string_view body) {
+  const std::size_t call = body.find("Call to ");
+  return call != body.npos && body.find(" method failed: ", call) != body.npos;
+}
+
 bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.message_format == "tf-bfc"; }
 
 bool is_failed_copy(const Oom& o) { return o.message_format == "Dst tensor is not initialized"; }

@@ -23,6 +23,10 @@ bool same_victim(const Incident& old, const Origin& where);
 /// tests are two failures.
 std::string_view failed_test(std::string_view body);
 
+/// True for a line that passes on the failure of another process, which has reported it: vLLM's server prints "Call to
+/// wake_up method failed: …" for its engine.
+bool is_passed_on(std::string_view body);
+
 /// True for TensorFlow's pool allocator, on a device or on the host.
 bool of_tensorflow_pool(const Oom& report);
 

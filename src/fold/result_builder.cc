@@ -224,7 +224,8 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   // Ranks print the same words. Other words, such as another step, are those of another batch.
   if (now.message_format == "skipped" && !old.evidence.excerpt.ends_with(trimmed(here_.ref().line.body())))
     return false;
-  return distance <= repeat_distance && has_numbers(old.oom) == has_numbers(now);
+  const i64 reach = is_passed_on(here_.ref().line.body()) ? dump_distance : repeat_distance;
+  return distance <= reach && has_numbers(old.oom) == has_numbers(now);
 }
 
 /// The line that shows that the program continued after the incident with this index, before the traceback that ends at
@@ -536,7 +537,7 @@ void ResultBuilder::add_unreported(Incident incident) {
 /// The launcher killed its processes, nothing printed a reason, and host RAM was nearly full. The kernel probably
 /// killed one of them for it.
 void ResultBuilder::emit_silent_death() {
-  constexpr double nearly_full = 0.85;  // printed values are seconds old, and the peak inside a step is higher
+  constexpr double nearly_full = 0.8;  // printed values are seconds old, and the peak inside a step is higher
   const bool explained = !result_.incidents.empty() || result_.remark_counts.contains("end/exception") ||
                          result_.remark_counts.contains("run/completed");
   if (!killed_ || explained) return;

@@ -84,6 +84,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"limit/touched", "memory reached the job's limit at some point, and nothing was killed for it"},
     {"limit/quota", "a service refused a request for its quota or its size: no shortage of memory"},
     {"limit/threads", "a limit on threads or processes was reached: no shortage of memory"},
+    {"limit/signal_stack", "the stack for a signal handler was too small: no shortage of memory"},
     {"disk/full", "a disk or a quota of files was full: no shortage of memory"},
     {"device/room", "most of the device was free when a library failed: no shortage of memory"},
     {"text/quoted", "the text of a program or a manual quotes a message"},

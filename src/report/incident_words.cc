@@ -74,7 +74,7 @@ constexpr std::array<Words, 69> titles_by_format = {{
     {"driver-died", "The Spark driver stopped without a reason in the log"},
     {"kernel-died", "The notebook's kernel died without a reason in the log"},
     {"session-crashed", "The notebook's session crashed without a reason in the log"},
-    {"launcher-kill", "The launcher ended its processes without a message while host RAM was nearly full"},
+    {"launcher-kill", "The launcher ended its processes without a message while host RAM was more than 80% full"},
     {"mapping", "A file could not be mapped into memory"},
     {"vllm-swap-space", "vLLM's swap space in host RAM was full: the caches of waiting requests found no room"},
     {"vllm-free-memory", "Less GPU memory was free at startup than the engine may take"},
