@@ -157,4 +157,6 @@ void tensorflow_given(const Match& m, EventSink& sink) {
   sink.setting("given_at_start/" + std::string(m[1]), size);
 }
 
+void smaller_batch_failed(const Match&, EventSink& sink) { sink.setting("smaller_batch_failed", "true"); }
+
 }  // namespace oomdoctor::parsers::circumstances

@@ -204,9 +204,8 @@ std::optional<Account> build_account(const Incident& incident) {
     if (size && size->count > 0) account.shares.push_back({std::move(label), *size});
   };
   if (oom.kind == OomKind::host) {
-    // An exceeded limit has no parts to draw.
-    if (oom.process && oom.process->count > saturated_sum(account.capacity.count, account.capacity.slack))
-      return std::nullopt;
+    // An exceeded limit has no parts to draw, even if the printed digits leave a doubt: "8.3 GB of 8 GB".
+    if (oom.process && oom.process->count > account.capacity.count) return std::nullopt;
     add(host_share(oom), oom.process);
     for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
     add("page cache (files)", oom.page_cache);

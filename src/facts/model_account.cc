@@ -71,6 +71,7 @@ void model_facts(Facts& facts) {
   // Quantised weights: the count of the packed parameters is not known.
   const std::string type = facts.text("settings.load_type").value_or("");
   if (type.ends_with(" bits") && !type.starts_with("16")) return;
+  if (facts.is_true("settings.unsloth") && type.empty()) return;  // it loads 4 bits by default
   ModelShape model;
   model.parameters = whole_number(*parameters);
   if (trained) model.trainable = whole_number(*trained);

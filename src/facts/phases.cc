@@ -1088,6 +1088,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
         std::any_of(innermost.begin(), innermost.end(), computes_logits);
     // Where the log ends within the traceback, the frames that are missing may be those of the loss.
     if (of_loss || !frames.back().outer) facts.set("trace.loss", Value{of_loss}, here);
+    facts.set("trace.multihead", Value{mentions({"multi_head_attention_forward"})}, here);
     facts.set("trace.attention",
               Value{mentions({"attn_weights", "attention_scores", "attention_probs", "eager_attention", "baddbmm",
                               "attn_output_weights"}) ||

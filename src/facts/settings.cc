@@ -98,6 +98,19 @@ std::optional<double> version_of_words(std::string_view message_format) {
   return std::nullopt;
 }
 
+/// The version by the line of nn/modules/module.py in which a module's forward pass was called, for versions whose
+/// message has the same words as a newer one.
+std::optional<double> version_of_call(const std::vector<Frame>& frames) {
+  constexpr auto lines =
+      std::to_array<std::pair<i64, double>>({{722, 1.06}, {727, 1.07}, {889, 1.08}, {1051, 1.09}, {1102, 1.1}});
+  for (const Frame& frame : frames) {
+    if (frame.function != "_call_impl" || !path_contains(frame.file, "torch/nn/modules/module.py")) continue;
+    for (const auto& [line, version] : lines)
+      if (frame.line == line) return version;
+  }
+  return std::nullopt;
+}
+
 /// The allocator that refused. A message that names no device reads like CUDA's; another message may name it.
 Agent find_agent(const ScanResult& scan, const Incident& incident) {
   const auto names_device = [](const Incident& other) {
@@ -348,7 +361,8 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     if (incident->oom.has(OomTrait::rocm)) facts.set("platform.rocm", Value{true}, here);
     const bool same_words =
         agent == Agent::cuda_allocator || agent == Agent::hip_allocator;  // other allocators kept the old words
-    if (const auto version = version_of_words(incident->oom.message_format);
+    const auto of_call = version_of_call(frames);
+    if (const auto version = of_call ? of_call : version_of_words(incident->oom.message_format);
         version && same_words && !facts.find("settings.torch"))
       facts.set("settings.torch", Value{Number{*version, 0}}, here);
   }

@@ -43,6 +43,8 @@ void add_all_clear(Page& page, const Report& report, bool quiet) {
   page.text("", (growing.empty() ? page.paint.good(words) : page.paint.warning(words)) +
                     fmt::format(" in {}{}", lines, growing.empty() ? "." : ", but memory grows."));
   if (!growing.empty() && quiet) page.text(" Grows: ", growing + ".");  // else the series is above
+  if (const std::string others = plain_line(other_growing_words(report)); !others.empty() && !quiet)
+    page.text(" Also grows: ", others + ".");
   if (!growing.empty() && !quiet)
     if (const std::string hint = capacity_hint(*find_growing_series(report)); !hint.empty())
       page.text(" Next: ", hint + ".");

@@ -288,6 +288,23 @@ std::string growing_series_words(const Report& report) {
   return text;
 }
 
+std::string other_growing_words(const Report& report) {
+  constexpr std::size_t most = 2;
+  const ReportSeries* const main = find_growing_series(report);
+  std::vector<std::string> others;
+  for (const ReportSeries* of : sort_series(report))
+    if (main != nullptr && of != main && grows_surely(*of))
+      others.push_back(
+          fmt::format("{} ({} per {})", series_title(report, *of), rate_text(of->trend.slope).rate, of->x_unit));
+  if (others.empty()) return "";
+  const std::size_t shown = std::min(others.size(), most);
+  std::string text =
+      fmt::format("{}", fmt::join(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+  if (others.size() > shown)
+    text += fmt::format("; {} more", count_text(static_cast<std::int64_t>(others.size() - shown)));
+  return text;
+}
+
 std::string performed_checks_words(const Report& report) {
   // A table of values has no messages.
   const bool tables = std::all_of(report.inputs.begin(), report.inputs.end(),

@@ -68,6 +68,9 @@ bool is_unexplained(const Report& report);
 std::string capacity_hint(const ReportSeries& growing);
 /// The series of find_growing_series() in words, with its forecast or with capacity_hint(). "" if there is none.
 std::string growing_series_words(const Report& report);
+/// The other series that grow as surely, with their rates: "memory, current, GPU 0 (+28.5 MiB per step)". "" if there
+/// is none.
+std::string other_growing_words(const Report& report);
 /// The failures that oomdoctor searched for, for a log without one: "OOM messages, kills, a full /dev/shm, growth in
 /// 3 memory series".
 std::string performed_checks_words(const Report& report);

@@ -52,6 +52,11 @@ bool is_growth(const ReportTrend& trend) {
   return trend.leak || ((trend.shape == "linear" || trend.shape == "accelerating") && trend.slope.low > 0);
 }
 
+bool grows_surely(const ReportSeries& of) {
+  return of.followed && of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence &&
+         of.kind != "running_maximum";
+}
+
 bool is_single(const ReportSeries& of) { return of.n == 1; }
 
 std::vector<const ReportSeries*> sort_series(const Report& report) {
@@ -88,10 +93,6 @@ const ReportSeries* find_leaking_series(const Report& report) {
 }
 
 const ReportSeries* find_growing_series(const Report& report) {
-  const auto leaks = [](const ReportSeries& of) {
-    return of.followed && of.trend.leak && of.trend.confidence >= growth_limits::risk_confidence &&
-           of.kind != "running_maximum";
-  };
   // Too few values for a verdict of growth, but they rise, so they are reported.
   const auto rises = [](const ReportSeries& of) {
     return of.followed && of.trend.moves && (of.x_unit == "step" || of.x_unit == "epoch");
@@ -101,7 +102,8 @@ const ReportSeries* find_growing_series(const Report& report) {
   };
   const ReportSeries* first_full = nullptr;  // as in the verdict
   for (const ReportSeries& of : report.series)
-    if (leaks(of) && (first_full == nullptr || (of.x_unit == first_full->x_unit && left(of) < left(*first_full))))
+    if (grows_surely(of) &&
+        (first_full == nullptr || (of.x_unit == first_full->x_unit && left(of) < left(*first_full))))
       first_full = &of;
   if (first_full != nullptr) return first_full;
   const auto found = std::find_if(report.series.begin(), report.series.end(), rises);

@@ -14,6 +14,8 @@ bool measures_free_memory(const ReportSeries& of);
 std::optional<double> peak_share(const ReportSeries& of);
 /// Whether the trend has a slope to print: growth, or a slope with an interval that excludes zero.
 bool is_growth(const ReportTrend& trend);
+/// True for growth that is sure enough to be a risk. Running maxima rise in every run.
+bool grows_surely(const ReportSeries& of);
 /// Whether the series has one value only, and so no trend.
 bool is_single(const ReportSeries& of);
 /// Growing series first, then by number of values; without series that are zero throughout.

@@ -32,7 +32,7 @@ constexpr std::array<Expected, 18> expectations{
      {"circumstances/wake_up", "kv_cache", "31.20 GiB", ""},
      {"circumstances/remat_floor", "oversized_step", "51.22 GiB", "less-at-once"},
      {"circumstances/shards", "model_states", "12 of 30", ""},
-     {"circumstances/contiguous", "fragmentation", "38 MiB", ""},
+     {"circumstances/contiguous", "oversized_step", "38 MiB", ""},
      {"circumstances/carve_out", "memory_limit", "firmware", "ask-the-driver"},
      {"circumstances/full_before", "other_process", "23.24 GiB", "free-the-gpu"},
      {"several_runs/larger_batch_again", "oversized_step", "24", "smaller-batch"},

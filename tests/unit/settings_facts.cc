@@ -276,6 +276,21 @@ TEST_CASE("old wording belongs to an old version", "[settings_facts]") {
   CHECK(version("torch-2.4") == 0);
 }
 
+TEST_CASE("the line of a module's call shows an old version", "[settings_facts]") {
+  const auto version = [](i64 line) {
+    Incident incident;
+    incident.oom.agent = Agent::cuda_allocator;
+    incident.oom.message_format = "torch-1.11";  // the words of 1.10 and of 2.0 are the same
+    incident.oom.frames = {
+        {"/opt/env/lib/python3.9/site-packages/torch/nn/modules/module.py", line, "_call_impl", "", true}};
+    Facts facts;
+    setting_facts({}, &incident, facts);
+    return facts.number("settings.torch").value_or(0);
+  };
+  CHECK(version(1102) == 1.1);
+  CHECK(version(1194) == 2.0);
+}
+
 TEST_CASE("an image generator does no training, although its sampler prints steps", "[settings_facts]") {
   ScanResult scan;
   scan.first_step = 4;
