@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <span>
-#include <boost/container/small_vector.hpp>
 
 #include "base/ascii.h"
 #include "base/parse_whole.h"
@@ -26,10 +24,7 @@ constexpr double page = 4096;                ///< bytes: psutil and the kernel c
 
 /// Words in a label and tokens in a line, to reserve memory.
 constexpr std::size_t typical_words = 8, typical_tokens = 64;
-using LowerWords = boost::container::small_vector<std::string_view, typical_words>;
-
-/// Boost's iterators are none of a contiguous range.
-std::span<const std::string_view> span_of(const LowerWords& words) { return {words.data(), words.size()}; }
+using LowerWords = std::vector<std::string_view>;
 
 /// True for a rate per second and a total that no steps have. Python starts no training step in less than 1 ms, but a
 /// resumed bar counts its first steps at once, so only a bar with a large total counts items for sure.
@@ -184,7 +179,7 @@ class FreeformReader {
   }
 
   std::optional<std::size_t> find_moment_start(std::size_t end) const;
-  NumberPhrase find_phrase(std::size_t n) const;
+  NumberPhrase find_phrase(std::size_t n);
   const NumberPhrase& phrase_before(std::size_t n) {
     const auto found = std::find_if(phrases_.begin(), phrases_.end(), [n](const auto& p) { return p.first == n; });
     return found != phrases_.end() ? found->second : phrases_.emplace_back(n, find_phrase(n)).second;
@@ -246,6 +241,7 @@ class FreeformReader {
   std::string lowered_;
   bool fairseq_;  ///< a bar of fairseq: "| epoch 001:", counted from 1
   std::vector<Token> tokens_;
+  LowerWords words_;                                          ///< of one identifier
   std::deque<std::pair<std::size_t, NumberPhrase>> phrases_;  ///< the phrase before each number, computed once
   FreeformLine out_;
   bool digits_matter_ = false;  ///< the result depends on digits beyond the value of their number
@@ -271,7 +267,7 @@ std::optional<std::size_t> FreeformReader::find_moment_start(std::size_t end) co
 
 /// Walks back from the number: separators, the unit of the label, a moment, then words, until something ends the
 /// label. Words before the first unknown one are identifiers only, not part of the label.
-NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
+NumberPhrase FreeformReader::find_phrase(std::size_t n) {
   NumberPhrase p;
   std::size_t i = n;
   const auto separator = [&](const Token& t) {
@@ -295,7 +291,7 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
     i = *moment;
   }
   p.first_token = i;
-  LowerWords words, kept;  // of one identifier
+  p.words.reserve(typical_words), p.identifiers.reserve(typical_words);
   bool outside = false;
   while (i > 0 && p.identifiers.size() < max_label_words) {
     const Token& t = tokens_[i - 1];
@@ -325,23 +321,22 @@ NumberPhrase FreeformReader::find_phrase(std::size_t n) const {
     }
     if (i >= 2 && is_number(i - 2) && (read_unit(t.text, glued(i - 1)) || one_of(t.name, {"c", "w", "mhz", "rpm"})))
       break;  // unit of the number before
-    words.clear(), kept.clear();
+    words_.clear();
     IdentifierWords identifier(t.text, t.name);
-    while (const auto word = identifier.next()) words.push_back(*word);
-    for (const std::string_view w : words) {
-      if (is_label_unit(w) && w == words.back())
-        p.unit = t.text.substr(t.text.size() - w.size());
-      else
-        kept.push_back(w);
+    while (const auto word = identifier.next()) words_.push_back(*word);
+    if (!words_.empty() && is_label_unit(words_.back())) {
+      const std::string_view unit = words_.back();
+      p.unit = t.text.substr(t.text.size() - unit.size());
+      std::erase(words_, unit);
     }
-    p.rejected |= std::any_of(kept.begin(), kept.end(), rejects_label);
-    const bool known = std::all_of(kept.begin(), kept.end(), [](std::string_view w) {
+    p.rejected |= std::any_of(words_.begin(), words_.end(), rejects_label);
+    const bool known = std::all_of(words_.begin(), words_.end(), [](std::string_view w) {
       return belongs_to_label(w) || (w.size() <= 2 && is_digit(w[0]));
     });
     if (!known) outside = true, p.firm = false;
     p.identifiers.insert(p.identifiers.begin(), t.name);
     if (!outside) {
-      p.words.insert(p.words.begin(), kept.begin(), kept.end());
+      p.words.insert(p.words.begin(), words_.begin(), words_.end());
       if (p.end == 0) p.end = t.end;
       p.begin = t.begin;
       p.first_token = i - 1;
@@ -718,7 +713,7 @@ std::optional<Label> FreeformReader::label_behind(const NumberPhrase& p, std::si
 /// "GPU: 2.8/11.0 GB", "step 40 GPU 8.3 GB": two sizes after a device, or one in a step line, are its memory, although
 /// no word names memory.
 std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size_t n) {
-  auto label = read_label(span_of(p.words));
+  auto label = read_label(p.words);
   // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": next to values of the GPU, this is the memory of the
   // process itself.
   GaugeValue size = tokens_[n].number;
@@ -861,7 +856,7 @@ bool FreeformReader::read_headed(const NumberPhrase& p, std::size_t n) {
   }
   LowerWords words = heading_->words;
   words.push_back(p.words[0]);
-  const auto label = read_label(span_of(words));
+  const auto label = read_label(words);
   if (!label || of_total) return false;
   NumberPhrase phrase = p;
   phrase.device = heading_->device, phrase.device_at = heading_->device_at;
@@ -993,7 +988,7 @@ bool FreeformReader::read_share(const NumberPhrase& p, std::size_t n, std::optio
   if (!is_word(n + 2) || tokens_[n + 2].text != "of" || !is_number(n + 3)) return false;
   const auto unit = unit_after(n + 3);
   if (!unit || p.words.empty() || p.rejected || !p.firm) return false;
-  const auto label = read_label(span_of(p.words));
+  const auto label = read_label(p.words);
   bool alone = false;
   if (!label || !is_plausible(p, *label, n, true, alone)) return false;
   GaugeValue number = tokens_[n].number;
