@@ -16,11 +16,11 @@
 namespace oomdoctor::parsers::containers {
 namespace {
 
-/// `limit` is "" if the tool prints none.
+/// `limit` is "" if the tool prints none. A container that no longer runs has a limit of 0, and no memory.
 void emit(std::string_view amount, std::string_view limit, std::string_view name, EventSink& sink,
           std::optional<double> time = {}) {
   const auto size = read_size(amount), whole = read_size(limit);
-  if (!size) return;
+  if (!size || (whole && whole->count == 0)) return;
   Reading r;
   r.metric = Metric::host_used;
   r.kind = SeriesKind::sampled_gauge;

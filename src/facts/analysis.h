@@ -137,6 +137,9 @@ bool counts_loader_workers(const ScanResult& scan, const KnownSetting& workers);
 /// True if the series is the memory of one process, as a monitor lists it.
 bool is_process_series(const Series& series);  // neighbours.cc
 
+/// True for RAM of a machine, or perhaps of one program, whose label names no container.
+bool may_be_of_machine(const Series& series);  // host.cc
+
 /// True for the RAM of a machine whose size the log prints.
 bool is_of_machine(const Series& series);  // host.cc
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "facts/analysis.h"
 #include "growth/growth_limits.h"
@@ -45,12 +46,27 @@ std::optional<double> find_time_left(const ScanResult& scan, const Series& s, co
   return rate > 0 ? std::optional(std::max(0.0, find_host_end(scan, s) - s.last_value) / rate) : std::nullopt;
 }
 
+/// A monitor that pauses for long and goes on is of a machine: a program would have ended.
+bool has_sessions(const Trend& t) {
+  return std::any_of(t.stages.begin(), t.stages.end(),
+                     [](const Stage& stage) { return stage.kind == StageKind::restart; });
+}
+
+/// Where the last session of a monitor begins.
+double begin_of_session(const Series& s, const Trend& t) {
+  const auto restart = std::find_if(t.stages.rbegin(), t.stages.rend(),
+                                    [](const Stage& stage) { return stage.kind == StageKind::restart; });
+  if (restart == t.stages.rend()) return s.first_x;
+  return restart == t.stages.rbegin() ? t.working.first_step : std::prev(restart)->first_step;
+}
+
 /// Question 3: the machine's RAM rose for no longer than a program takes to start, and another such time does not fill
 /// it.
-bool may_be_a_start(const ScanResult& scan, const Series& s, double left) {
-  const bool machine = s.metric == Metric::host_available || is_of_machine(s);
-  return machine && s.has_times && !shows_progress(scan, s) && s.last_x - s.first_x < limits::longest_start &&
-         left > limits::longest_start;
+bool may_be_a_start(const ScanResult& scan, const Series& s, const Trend& t, double left) {
+  const bool machine =
+      s.metric == Metric::host_available || is_of_machine(s) || (may_be_of_machine(s) && has_sessions(t));
+  return machine && s.has_times && !shows_progress(scan, s) &&
+         s.last_x - begin_of_session(s, t) < limits::longest_start && left > limits::longest_start;
 }
 
 bool is_large_and_sure(const Series& s, const Trend& t) {
@@ -104,9 +120,12 @@ bool is_at_risk(const ScanResult& scan, const Trends& trends, std::size_t i) {
   if (!trends.leaks(i) || !is_large_and_sure(s, trends[i])) return false;
   const Trend& t = trends[i];
   if (!t.forecast && s.n < limits::min_unplaced) return false;
+  // What a machine of unknown size has free again was no leak of a program that still runs.
+  if (may_be_of_machine(s) && !t.forecast && !t.release.empty()) return false;
   const std::optional<double> left = find_time_left(scan, s, t);
   if (!left) return true;
-  return *left <= limits::risk_windows * working_length(t) && !may_be_a_start(scan, s, *left) && !unexplained(scan, i);
+  return *left <= limits::risk_windows * working_length(t) && !may_be_a_start(scan, s, t, *left) &&
+         !unexplained(scan, i);
 }
 
 }  // namespace

@@ -187,10 +187,12 @@ bool calls_fork(std::string_view code) {
 
 }  // namespace
 
-bool is_of_machine(const Series& s) {
-  return s.metric == Metric::host_used && s.capacity > 0 && !s.label.starts_with("container ") &&
-         s.label != "control group" && s.label != "cgroup" && s.label != "/dev/shm";
+bool may_be_of_machine(const Series& s) {
+  return s.metric == Metric::host_used && !s.label.starts_with("container ") && s.label != "control group" &&
+         s.label != "cgroup" && s.label != "/dev/shm";
 }
+
+bool is_of_machine(const Series& s) { return s.capacity > 0 && may_be_of_machine(s); }
 
 void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   const Oom& oom = primary.oom;

@@ -106,6 +106,21 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
   return series.has_times ? series.last_x + series.interval : static_cast<double>(series.n);
 }
 
+/// True if a monitor that wrote its values again and again wrote none for a long time. What it shows then is another
+/// session: the memory between them is unknown.
+bool SeriesTracker::begins_session(SeriesState& state, const Series& series, double x) {
+  constexpr double least = 600;  // seconds
+  constexpr double times = 60;   // the longest time between two values before
+  constexpr int fewest = 3;      // such times
+  if (!series.has_times || series.kind != SeriesKind::sampled_gauge || series.n == 0) return false;
+  const double wait = x - series.last_x;
+  if (wait <= 0) return false;
+  if (state.waits >= fewest && wait > std::max(least, times * state.longest_wait)) return true;
+  state.longest_wait = std::max(state.longest_wait, wait);
+  ++state.waits;
+  return false;
+}
+
 /// Counters of the same name from two frameworks are two series. A device has one memory, whichever tool reads it.
 SeriesTracker::Id SeriesTracker::make_id(const CurrentLine& here, const Reading& r, int run) {
   const std::string_view reader = here.ref().reader;
@@ -153,7 +168,8 @@ void SeriesTracker::add(const CurrentLine& here, const Reading& r, int run, std:
   if (capacity > 0 && (series.capacity <= 0 || value >= series.max_value)) series.capacity = capacity;
   const double peak = series.max_value;
   const std::size_t before = series.buckets().size();
-  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), value, step || !series.has_steps);
+  series.add(x, time.value_or(here.ref().line.prefix.time.value_or(0)), value, step || !series.has_steps,
+             begins_session(state, series, x));
   buckets_ = buckets_ - before + series.buckets().size();
   if (buckets_ > max_buckets) thin();
   state.last.line = &here.ref();

@@ -59,7 +59,9 @@ class SeriesTracker {
     LatestLine last, peak;
     std::optional<double> t0;  ///< time of the first value, in seconds; x counts from it
     double last_time = 0;
-    double quantum = 0;  ///< of the first value
+    double quantum = 0;       ///< of the first value
+    double longest_wait = 0;  ///< seconds between two values of a session
+    int waits = 0;
   };
   static std::size_t compute_hash(const Id& id);
   static Id make_id(const CurrentLine& here, const Reading& reading, int run);
@@ -69,6 +71,7 @@ class SeriesTracker {
   void count_excess(const Id& id);
   double find_x(SeriesState& state, std::optional<double> step, std::optional<double> time,
                 std::optional<i64> stream_step, bool since_start) const;
+  static bool begins_session(SeriesState& state, const Series& series, double x);
   void thin();
 
   ScanResult& result_;

@@ -178,15 +178,41 @@ std::string plain_rise_words(const FittedSeries& fitted) {
   return movement(fitted, rise->way) + ", unevenly" + (rise->to_end ? ", up to the end" : "");
 }
 
+/// The values that words about the run describe: those of the working stage, or all of the run if most are not of it.
+std::vector<double> described_values(const FittedSeries& fitted) {
+  const std::vector<double> run = points_of_run(fitted).y;
+  const std::vector<double>& work = fitted.samples.points.y;
+  return static_cast<double>(work.size()) < mostly * static_cast<double>(run.size()) ? run : work;
+}
+
+/// The root of the mean square of the distances from a level.
+double compute_spread(const std::vector<double>& values, double level) {
+  double sum = 0;
+  for (const double value : values) sum += (value - level) * (value - level);
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+/// Where a working stage begins that clearly has another level than the first value; "" if they are alike.
+std::string since_words(const FittedSeries& fitted, double level, double spread) {
+  constexpr double clear = 3;  // spreads
+  const double first = fitted.samples.counts_down ? -fitted.series.first_value : fitted.series.first_value;
+  if (!fitted.approach || std::abs(first - level) <= std::max(clear * spread, visible_change(fitted))) return {};
+  return " since " + place_text(fitted, fitted.first());
+}
+
 /// Values that vary by half of their usual level have none, such as those of several runs. Nor have values of which
 /// most are far from the level of the working stage. A few values show no absence of a trend, and a plain rise is one.
 std::string varying_words(const FittedSeries& fitted) {
   constexpr std::size_t few = 10;
   if (std::string rise = plain_rise_words(fitted); !rise.empty()) return rise;
   const char* trend = fitted.points.y.size() < few ? "" : ", no trend";
-  const double spread = find_fit(fitted, Law::constant)->sigma;
-  if (spread < std::abs(compute_median(fitted.points.y)) / 2 && share_elsewhere(fitted) <= mostly)
-    return fmt::format("varies around {} by {}{}", usual_level_text(fitted), size(spread), trend);
+  const std::vector<double> values = described_values(fitted);
+  const bool of_work = values.size() == fitted.samples.points.y.size();
+  const double level = compute_median(of_work ? fitted.points.y : values);
+  const double spread = of_work ? find_fit(fitted, Law::constant)->sigma : compute_spread(values, level);
+  const std::string since = of_work ? since_words(fitted, level, spread) : "";
+  if (spread < std::abs(level) / 2 && share_elsewhere(fitted) <= mostly)
+    return fmt::format("varies around {} by {}{}{}", value_text(fitted, level), size(spread), since, trend);
   return fmt::format("varies between {} and {}{}", value_text(fitted, fitted.series.min_value),
                      value_text(fitted, fitted.series.max_value), trend);
 }
@@ -247,6 +273,13 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   }
   if (distance_from_last_level(fitted, fit, last_knot) != 0)
     return movement(fitted, fitted.samples.points.y.back() - fitted.samples.points.y.front()) + ", in several jumps";
+  // The last level may be only the end of the program, which says nothing about its work.
+  constexpr double least_level = 0.1;  // of the window
+  const bool short_level = fitted.last() - last_knot < least_level * fitted.window();
+  const double last_jump = fit.at(fitted.last()) - fit.at(last_knot - fitted.window() / 1000);
+  if (fit.theta.size() > 1 && short_level)
+    return fmt::format("changes its level from {} on, and {} to {} at the end", place,
+                       (last_jump > 0) != fitted.samples.counts_down ? "rises" : "falls", last);
   if (fit.theta.size() > 1)
     return fmt::format("changes its level {} times from {} on, then flat at {}", fit.theta.size(), place, last);
   const double height =
@@ -254,8 +287,8 @@ std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   constexpr double slight = 0.01;  // of all values: what a monitor or a context takes while nothing runs
   if (std::abs(height) < slight * (fitted.series.max_value - fitted.series.min_value)) return varying_words(fitted);
   const bool up = (height > 0) != fitted.samples.counts_down;
-  return fmt::format("{} by {} at {}, then flat at {}", up ? "jumps" : "falls", amount_text(fitted, height), place,
-                     last);
+  return fmt::format("{} by {} at {}, {} {}", up ? "jumps" : "falls", amount_text(fitted, height), place,
+                     short_level ? "to" : "then flat at", last);
 }
 
 /// The position at which the chosen law has completed 95 % of its change, if its end is nearly level.
@@ -364,6 +397,18 @@ std::string words_without_falls(const FittedSeries& fitted) {
   return after <= std::max(1.0, short_end * static_cast<double>(y.size())) ? end_words(fitted) : varying_words(fitted);
 }
 
+/// True for a period of a few values whose neighbours differ by little: it is that of the noise around a level.
+bool is_rhythm_of_noise(const FittedSeries& fitted, double period) {
+  constexpr double few = 4;        // values
+  constexpr double little = 0.05;  // of the range
+  const std::vector<double>& y = fitted.samples.points.y;
+  if (y.size() < 2 || period * static_cast<double>(y.size()) > few * fitted.window()) return false;
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < y.size(); ++i) steps.push_back(std::abs(y[i] - y[i - 1]));
+  const auto [low, high] = std::minmax_element(y.begin(), y.end());
+  return compute_median(steps) < little * (*high - *low);
+}
+
 std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict, const Trend& trend) {
   constexpr double least_periods = 3;
   const Fit& fit = *verdict.chosen;
@@ -390,6 +435,9 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
         return movement(fitted, way);
       return varying_words(fitted);
     case Shape::sawtooth:
+      if (trend.period && is_rhythm_of_noise(fitted, *trend.period))
+        return stay_at(fitted.samples.points.y, compute_median(fitted.samples.points.y)) ? flat_words(fitted)
+                                                                                         : varying_words(fitted);
       if (const auto words = words_without_falls(fitted); !words.empty()) return words;
       // Two rises that look alike are not a rhythm yet.
       return trend.period && fitted.window() >= least_periods * *trend.period

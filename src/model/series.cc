@@ -61,12 +61,12 @@ bool is_host_metric(Metric metric) { return metric == Metric::host_rss || is_mac
 
 // Update the exact summary first. The value then joins the last bucket while that has less than width_ values and is
 // part of the same run; otherwise it needs a new bucket.
-void Series::add(double x, double t, double y, bool own_x) {
+void Series::add(double x, double t, double y, bool own_x, bool anew) {
   if (!std::isfinite(x) || !std::isfinite(y)) return;
   if (!std::isfinite(t)) t = 0;
   const bool first = n == 0;
   const bool repeated = !first && own_x && x == last_x && y == last_value;  // two handlers printed the same line
-  const bool restart = !first && x < last_x;
+  const bool restart = !first && (x < last_x || anew);
   if (first) {
     first_x = max_x = x;
     first_value = max_value = min_value = y;

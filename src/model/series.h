@@ -71,7 +71,7 @@ struct Bucket {
   double y = 0;  ///< mean value, bytes
   double low = 0, high = 0;
   double x_low = 0, x_high = 0;  ///< x of the extremes
-  bool restart = false;          ///< the step counter fell here, so a new run begins with this bucket
+  bool restart = false;          ///< a new run begins with this bucket: the step counter fell, or a monitor paused
 };
 
 /// The values of one metric under one label, from one origin. Not thread-safe.
@@ -102,9 +102,9 @@ class Series {
   double interval = 0;  ///< last distance between two x
 
   /// Adds one value: `x` is the step or index, `t` the time stamp, `y` the value. Ignores it if `x` or `y` is not
-  /// finite. A falling `x` starts a new run. A copy of the previous value with the same x counts in `n` only, unless
-  /// the value has no x of its own and was given that of another line.
-  void add(double x, double t, double y, bool own_x = true);
+  /// finite. A falling `x` starts a new run, and `anew` does. A copy of the previous value with the same x counts in
+  /// `n` only, unless the value has no x of its own and was given that of another line.
+  void add(double x, double t, double y, bool own_x = true, bool anew = false);
   const std::vector<Bucket>& buckets() const { return buckets_; }
 
   /// Multiplies every value by `factor`, to switch between the two readings of a unit (10^9 or 2^30).

@@ -71,6 +71,7 @@ void read_amount(std::string_view cell, char separator, const TableColumn& colum
              slash != cell.npos && cell.find(" / ", slash + 1) == cell.npos) {
     CellAmount whole;
     read_amount(cell.substr(slash + 3), separator, column, whole, fits);
+    if (whole.number == 0) return;  // docker's "0B / 0B" of a container that no longer runs
     read_amount(cell.substr(0, slash), separator, column, out, fits);
     out.whole = whole.number * whole.unit;
     return;

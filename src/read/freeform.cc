@@ -970,13 +970,16 @@ void FreeformReader::read_values() {
 }
 
 /// If a label occurs twice on a line, the values belong to two things, and nothing shows which is which: "Mem:2.1G
-/// (Peak 3.0G) | … | Mem:1.2G". Drops both.
+/// (Peak 3.0G) | … | Mem:1.2G". Drops both. A long line may hold several records of one thing, unless they are of
+/// processes.
 void FreeformReader::drop_ambiguous() {
+  const auto is_pid = [](const Token& t) { return t.kind == Token::Kind::word && t.name == "pid"; };
   const auto same = [](const FreeformValue& a, const FreeformValue& b) {
     return a.device_at == FreeformValue::none && b.device_at == FreeformValue::none &&
            a.reading.metric == b.reading.metric && a.reading.label == b.reading.label;
   };
-  if (out_.values.size() < 2 || line_.size() > max_line_bytes) return;
+  const bool records = line_.size() > max_line_bytes && std::count_if(tokens_.begin(), tokens_.end(), is_pid) < 2;
+  if (out_.values.size() < 2 || records) return;
   const std::vector<FreeformValue> all = out_.values;
   std::erase_if(out_.values, [&](const FreeformValue& value) {
     return std::count_if(all.begin(), all.end(), [&](const FreeformValue& other) { return same(value, other); }) > 1;

@@ -10,6 +10,7 @@
 
 #include "base/ascii.h"
 #include "read/context.h"
+#include "read/first_cells.h"
 #include "read/label.h"
 #include "read/table_cells.h"
 #include "read/table_columns.h"
@@ -105,19 +106,6 @@ bool names_swept_setting(std::string_view printed) {
 bool is_state(std::string_view cell) {
   return one_of(cell, {"pass", "passed", "fail", "failed", "ok", "error", "true", "false", "yes", "no", "get", "post",
                        "put", "patch", "delete", "head", "options"});
-}
-
-/// The cells of a column in the first rows.
-std::vector<std::string> first_cells(std::span<const std::string> lines, const Layout& layout, std::size_t column) {
-  constexpr std::size_t enough = 120;  // rows
-  std::vector<std::string> out;
-  std::vector<std::string_view> cells;
-  for (const std::string& line : lines) {
-    split_table_line(line, layout.separator, cells);
-    if (cells.size() == layout.columns.size()) out.emplace_back(trimmed_cell(cells[column]));
-    if (out.size() == enough) break;
-  }
-  return out;
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "base/ascii.h"
 #include "read/cell_reader.h"
+#include "read/first_cells.h"
 #include "read/label.h"
 #include "read/line_format.h"
+#include "read/moment_test.h"
 #include "read/prometheus_labels.h"
 #include "read/row_subjects.h"
 #include "read/table_cells.h"
@@ -15,6 +18,7 @@
 #include "read/tokens.h"
 #include "read/translation.h"
 #include "read/transposed_rows.h"
+#include "read/untimed_samples.h"
 #include "text/number_spans.h"
 
 namespace oomdoctor {
@@ -149,58 +153,6 @@ CellUnit infer_unit(const BareNumbers& numbers, bool pages, bool machine, const 
   return column.of_driver() || largest >= min_mebibytes ? CellUnit::mebibytes : CellUnit::unknown;
 }
 
-/// Finds tables whose rows are about other things than one thing over time, although nothing names them:
-/// their seconds fall again and again, since they are how long the work of each row took, or all have the same time.
-/// Also finds tables that begin with their newest row, in which memory would seem to grow when it falls.
-class MomentTest {
- public:
-  explicit MomentTest(std::span<const TableColumn> columns) {
-    for (const TableColumn& column : columns) {
-      counted_ |= column.role == ColumnRole::step || column.role == ColumnRole::epoch;
-      named_ |= column.role >= ColumnRole::index && column.role <= ColumnRole::group;
-      of_cards_ |= column.role == ColumnRole::amount && column.of_driver();
-    }
-  }
-
-  void add(const TableRow& row) {
-    if (row.time && !row.elapsed) {
-      if (last_moment_ && *row.time < *last_moment_) ++back_;
-      if (last_moment_ && *row.time > *last_moment_) ++forth_;
-      last_moment_ = row.time;
-    }
-    if (named_ || counted_ || !row.time) return;
-    ++rows_;
-    if (!first_) first_ = row.time;
-    if (last_ && *row.time < *last_ && row.elapsed) {
-      ++falls_;
-      if (*row.time == *first_) ++restarts_;
-    }
-    if (last_ && *row.time == *last_) ++repeated_;
-    last_ = row.time;
-  }
-
-  /// What is wrong with them; empty if nothing is.
-  std::string_view fault() const {
-    constexpr std::size_t least_falls = 3, rows_of_a_fall = 10, least_rows = 8;
-    if (back_ >= least_falls && forth_ == 0)
-      return "the table begins with its newest row: oomdoctor reads none of it. Sort its rows by time, the oldest "
-             "first";
-    // Where they always fall to the same value, the table has the rows of several runs.
-    if (falls_ >= least_falls && falls_ * rows_of_a_fall >= rows_ && restarts_ < falls_)
-      return "the seconds of the table fall again and again: its rows do not show memory over time";
-    if (!of_cards_ && rows_ >= least_rows && repeated_ + 1 == rows_)
-      return "all rows of the table have the same time: they do not show memory over time";
-    return {};
-  }
-
- private:
-  bool named_ = false, counted_ = false;
-  bool of_cards_ = false;  ///< the order of the rows distinguishes them
-  std::size_t rows_ = 0, falls_ = 0, restarts_ = 0, repeated_ = 0;
-  std::size_t back_ = 0, forth_ = 0;  ///< moments before and after the one of the row before
-  std::optional<double> first_, last_, last_moment_;
-};
-
 /// Names the columns that /proc/meminfo names, in its KiB, or in bytes if no machine has so many KiB. What is free
 /// next to the caches says nothing.
 void name_meminfo(std::span<const std::string> lines, Layout& layout) {
@@ -223,31 +175,33 @@ void name_meminfo(std::span<const std::string> lines, Layout& layout) {
     if (const auto other = at(name); other != layout.columns.end()) *other = "unused";
 }
 
-/// The numbers of a column in the first rows; empty if a cell of it is none.
-std::vector<double> numbers_of(std::span<const std::string> lines, const Layout& layout, std::size_t column) {
-  std::vector<double> numbers;
-  std::vector<std::string_view> cells;
-  std::vector<ObjectField> fields;
-  for (const std::string& line : lines) {
-    std::string_view cell;
-    if (layout.separator == json_object) {
-      if (!split_json_object(line, fields) || fields.size() != layout.columns.size()) continue;
-      cell = trimmed_cell(fields[column].value);
-    } else {
-      split_table_line(line, layout.separator, cells);
-      if (cells.size() != layout.columns.size()) continue;
-      cell = trimmed_cell(cells[column]);
-    }
-    std::size_t at = 0;
-    const auto number = read_number(cell, at);
-    if (!number || at != cell.size()) return {};
-    numbers.push_back(number->value);
-  }
-  return numbers;
+/// True for a cell of bare words, which may contain a separator.
+bool may_be_split(std::string_view cell) {
+  cell = trimmed(cell);
+  return !cell.empty() && (is_letter_or_underscore(cell[0]) || cell[0] == '[' || cell[0] == '{') && !is_absent(cell);
 }
 
-bool lacks_unit(const TableColumn& column) {
-  return column.role == ColumnRole::amount && column.unit == 0 && !column.share;
+/// Adds columns without a name where a program writes more cells than its header names, after a time. Cells after one
+/// of bare words may be of another column than the one at their place.
+void add_unnamed_columns(std::span<const std::string> lines, Layout& layout) {
+  constexpr std::size_t most = 16, least_rows = 3;
+  if (layout.separator == ' ' || layout.separator == json_object || layout.columns.size() < 2) return;
+  if (read_columns(layout.columns, {})[0].role != ColumnRole::time) return;
+  std::vector<std::string_view> cells;
+  std::vector<std::size_t> rows(most + 1);  // with so many cells more than names
+  std::size_t known = layout.columns.size();
+  for (const std::string& line : lines) {
+    split_table_line(line, layout.separator, cells);
+    if (cells.size() < layout.columns.size() || cells.size() > layout.columns.size() + most) continue;
+    if (!read_cell_time(trimmed_cell(cells[0])) || trimmed(cells.back()).empty()) continue;
+    ++rows[cells.size() - layout.columns.size()];
+    known = std::min(known,
+                     static_cast<std::size_t>(std::find_if(cells.begin(), cells.end(), may_be_split) - cells.begin()));
+  }
+  const auto more = static_cast<std::size_t>(std::max_element(rows.begin(), rows.end()) - rows.begin());
+  if (more == 0 || rows[more] < least_rows) return;
+  for (std::size_t i = known; i < layout.columns.size(); ++i) layout.columns[i] = "unused";
+  layout.columns.resize(layout.columns.size() + more, "unnamed");
 }
 
 /// Names the unit of the fields that the kernel prints in kB of a process: those of /proc/PID/status, and what
@@ -260,7 +214,7 @@ void name_process_status(std::span<const std::string> lines, Layout& layout) {
     std::string& name = layout.columns[i];
     const bool sum = one_of(name, {"Total Pss", "TotalPss", "Total PSS", "TOTAL PSS"});
     if (!sum && name != "VmRSS" && name != "VmHWM") continue;
-    const std::vector<double> numbers = numbers_of(lines, layout, i);
+    const std::vector<double> numbers = first_numbers(lines, layout, i);
     if (numbers.empty()) continue;
     const double largest = *std::max_element(numbers.begin(), numbers.end());
     const bool whole = std::all_of(numbers.begin(), numbers.end(), [](double n) { return n == std::floor(n); });
@@ -286,7 +240,7 @@ void name_by_total(std::span<const std::string> lines, Layout& layout) {
     total = i;
   }
   if (total == layout.columns.size()) return;
-  const std::vector<double> totals = numbers_of(lines, layout, total);
+  const std::vector<double> totals = first_numbers(lines, layout, total);
   if (totals.empty() || std::any_of(totals.begin(), totals.end(), [&](double t) { return t != totals[0]; })) return;
   const auto is_machine = [&](double unit) {
     return totals[0] * unit >= smallest * mebibyte && totals[0] * unit <= largest * mebibyte;
@@ -297,8 +251,8 @@ void name_by_total(std::span<const std::string> lines, Layout& layout) {
   const std::vector<TableColumn> columns = read_columns(layout.columns, {});
   bool any = false;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (i == total || !lacks_unit(columns[i]) || columns[i].of_device) continue;
-    const std::vector<double> numbers = numbers_of(lines, layout, i);
+    if (i == total || !columns[i].lacks_unit() || columns[i].of_device) continue;
+    const std::vector<double> numbers = first_numbers(lines, layout, i);
     if (numbers.empty() || std::any_of(numbers.begin(), numbers.end(), [&](double n) { return n > totals[0]; }))
       continue;
     layout.columns[i] += unit, any = true;
@@ -352,6 +306,7 @@ bool name_virtual_memory(std::vector<std::string>& names) {
 /// Reads the lines after a header as its rows. False if they are none. Fills in the units of the layout.
 bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   constexpr std::size_t enough = 40;  // rows
+  add_unnamed_columns(lines, layout);
   name_meminfo(lines, layout);
   name_virtual_memory(layout.columns);
   name_process_status(lines, layout);
@@ -371,7 +326,7 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   find_subjects(lines, layout);
   find_key(lines, layout);
   CellReader reader(layout);
-  std::vector<bool> bare;
+  std::vector<bool> bare, sized;        // amounts without a unit, and with one in their cells
   std::vector<BareNumbers> numbers;     // of each amount
   std::array<BareNumbers, 2> together;  // index: of the host
   std::size_t rows = 0, others = 0;
@@ -385,9 +340,13 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
     }
     const auto& amounts = reader.amounts();
     bare.resize(amounts.size());
+    sized.resize(amounts.size());
     numbers.resize(amounts.size());
     for (std::size_t k = 0; k < amounts.size(); ++k) {
-      if (!amounts[k].bare) continue;
+      if (!amounts[k].bare) {
+        sized[k] = sized[k] || amounts[k].unit > 0;
+        continue;
+      }
       bare[k] = true;
       numbers[k].add(amounts[k].number, amounts[k].decimals > 0);
       together[reader.column_of(k).host ? 1 : 0].add(amounts[k].number, amounts[k].decimals > 0);
@@ -409,7 +368,10 @@ bool sample_rows(std::span<const std::string> lines, Layout& layout) {
   bool any = false;
   for (std::size_t k = 0; k < bare.size(); ++k) {
     const TableColumn& column = reader.column_of(k);
+    // A column that is empty in the first rows may begin with anything.
+    const bool empty = !bare[k] && !sized[k] && column.lacks_unit() && !column.of_driver();
     const CellUnit unit = bare[k] ? infer_unit(together[column.host ? 1 : 0], numbers[k].are_pages(), machine, column)
+                          : empty ? CellUnit::unknown
                                   : CellUnit::as_named;
     layout.roles[reader.index_of(k)] = static_cast<int>(unit);
     any |= unit != CellUnit::unknown && k < reader.memory_count();
@@ -528,6 +490,29 @@ bool find_sized_cells(const FirstLines& first, Layout& layout) {
   return false;
 }
 
+/// Finds a header whose column of times has another name, or none, as the index of a data frame: its cells are dates
+/// with a clock.
+bool find_times_by_cells(const FirstLines& first, Layout& layout) {
+  constexpr std::size_t least_rows = 3;
+  const std::span<const std::string> lines = first.lines();
+  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
+  if (header == nullptr || header->layout.separator == ' ' || has_position(header->columns)) return false;
+  layout = header->layout;
+  const auto is_date = [](const std::string& cell) {
+    return cell.find(':') != cell.npos && read_cell_time(cell).value_or(0) > first_dated_time;
+  };
+  for (std::size_t i = 0; i < layout.columns.size(); ++i) {
+    if (header->columns[i].role != ColumnRole::other) continue;
+    const std::vector<std::string> cells = first_cells(lines.subspan(1), layout, i);
+    if (cells.size() < least_rows || !std::all_of(cells.begin(), cells.end(), is_date)) continue;
+    layout.columns[i] = "time";
+    if (!is_memory_table(read_columns(layout.columns, {})) || !sample_rows(lines.subspan(1), layout)) return false;
+    layout.header = lines[0];
+    return true;
+  }
+  return false;
+}
+
 bool is_number(std::string_view cell) { return !cell.empty() && is_digit(cell.front()); }
 
 /// Why columns of memory are not read. It names all of them, because the reader must know which one is of use.
@@ -535,7 +520,7 @@ std::string unit_note(const std::vector<std::string>& names, std::span<const Tab
   constexpr std::size_t most = 6;
   std::vector<std::string> bare;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (lacks_unit(columns[i])) bare.push_back(names[i]);
+    if (columns[i].lacks_unit()) bare.push_back(names[i]);
   std::string list;
   for (std::size_t i = 0; i < std::min(most, bare.size()); ++i)
     list += (i == 0 ? "" : i + 1 == bare.size() ? " and " : ", ") + bare[i];
@@ -543,7 +528,8 @@ std::string unit_note(const std::vector<std::string>& names, std::span<const Tab
   const bool one = bare.size() == 1;
   return (one ? "column " : "columns ") + list + (one ? " has" : " have") + " no unit, and the size of " +
          (one ? "its" : "their") + " values shows none: oomdoctor does not read " + (one ? "it" : "them") +
-         ". Write the unit into " + (one ? "its name" : "the names") + ", for example " + bare.front() + " (MiB)";
+         ". Write the unit into " + (one ? "its name" : "the names") + ", for example " + bare.front() + " (MiB) or " +
+         bare.front() + " (%)";
 }
 
 /// Keys of records of a log or of Weights & Biases: other formats read them.
@@ -575,12 +561,16 @@ bool find_records(const FirstLines& first, Layout& layout) {
     layout.columns.push_back(std::move(name));
   }
   const auto columns = read_columns(layout.columns, {});
-  const bool counted = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) {
-    return column.role == ColumnRole::step || column.role == ColumnRole::epoch;
-  });
-  if (counted || !is_memory_table(columns) || !has_position(columns)) return false;
+  const auto has = [&](ColumnRole role) {
+    return std::any_of(columns.begin(), columns.end(), [&](const TableColumn& column) { return column.role == role; });
+  };
+  // A time is a better position than an epoch.
+  if (has(ColumnRole::step) || (has(ColumnRole::epoch) && !has(ColumnRole::time)) || !is_memory_table(columns) ||
+      !has_position(columns))
+    return false;
   if (sample_rows(lines.subspan(static_cast<std::size_t>(record - lines.begin())), layout)) return true;
-  const auto memory = std::find_if(columns.begin(), columns.end(), lacks_unit) - columns.begin();
+  const auto memory =
+      std::find_if(columns.begin(), columns.end(), std::mem_fn(&TableColumn::lacks_unit)) - columns.begin();
   constexpr std::size_t fewest = 3;  // records
   std::vector<ObjectField> last;
   if (memory == std::ssize(columns) || lines.size() < fewest || !split_json_object(lines[fewest - 1], last) ||
@@ -692,7 +682,7 @@ bool find_unknown_unit(const FirstLines& first, Layout& layout) {
   if (header == nullptr || header->layout.separator == ' ') return false;
   const std::vector<TableColumn>& columns = header->columns;
   if (!is_memory_table(columns) || !has_position(columns)) return false;
-  const auto memory = std::find_if(columns.begin(), columns.end(), lacks_unit);
+  const auto memory = std::find_if(columns.begin(), columns.end(), std::mem_fn(&TableColumn::lacks_unit));
   const auto k = static_cast<std::size_t>(memory - columns.begin());
   std::vector<std::string_view> cells;
   split_table_line(first.lines()[1], header->layout.separator, cells);
@@ -893,6 +883,7 @@ bool sniff_table(const FirstLines& first, Layout& layout) {
   };
   return find_table_header(first, layout, is_memory) || find_records(first, layout) ||
          find_sized_cells(first, layout) || find_named_quantities(first, layout) || find_one_column(first, layout) ||
+         find_times_by_cells(first, layout) || find_untimed_samples(first, layout) ||
          find_unknown_unit(first, layout) || find_results(first, layout);
 }
 

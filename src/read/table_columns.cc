@@ -512,9 +512,10 @@ std::vector<TableColumn> read_columns(std::span<const std::string> names, std::s
     for (std::size_t i = 0; i < names.size(); ++i)
       if (columns[i].role == ColumnRole::name && lower(names[i]) == "name") columns[i].role = ColumnRole::group;
   name_runs(names, columns);
-  // Next to amounts in bytes, a share says nothing new.
-  const bool bytes = std::any_of(columns.begin(), columns.end(),
-                                 [](const auto& c) { return c.role == ColumnRole::amount && !c.share; });
+  // Next to amounts in bytes, a share says nothing new. Before the rows are seen, a column without a unit may be none.
+  const bool bytes = std::any_of(columns.begin(), columns.end(), [&](const TableColumn& c) {
+    return c.role == ColumnRole::amount && !c.share && (c.unit > 0 || c.of_driver() || !units.empty());
+  });
   const bool named_share = std::any_of(columns.begin(), columns.end(), [](const TableColumn& c) {
     return c.share && c.reading.metric == Metric::utilization;
   });

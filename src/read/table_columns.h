@@ -58,6 +58,7 @@ struct TableColumn {
 
   /// The memory of a whole GPU, as the driver counts it.
   bool of_driver() const { return reading.label.empty() && !host; }
+  bool lacks_unit() const { return role == ColumnRole::amount && unit == 0 && !share; }
 };
 
 /// The columns with these names. `units` has one CellUnit for each name, or is empty.

@@ -122,6 +122,7 @@ std::string identify(RowMemory& row_memory, const RowSubject& subject, bool by_o
   if (subject.pid) {
     where.pid = subject.pid;
     std::string label = "process " + std::to_string(*subject.pid);
+    if (!subject.group.empty()) label.append(" (").append(subject.group).append(")");
     if (is_on_second_gpu(row_memory, subject)) label.append(" on ").append(subject.other());
     return label;
   }

@@ -14,24 +14,48 @@ std::string repeat(const char* text, int times) {
   return out;
 }
 
-/// The maximum of each interval of equal width in x. An interval without a point repeats its left neighbour.
+/// The maximum of each interval of equal width in x. An interval without a point repeats its left neighbour, or is not
+/// a number where nothing was measured.
 std::vector<double> interval_maxima(const std::vector<ReportPoint>& points, int cells) {
   const auto [first, last] =
       std::minmax_element(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });
   const double x0 = first->x, width = last->x - x0;
   const int count = std::min(cells, static_cast<int>(std::min<std::size_t>(points.size(), 1000)));
   std::vector<double> highest(static_cast<std::size_t>(count), std::numeric_limits<double>::quiet_NaN());
-  for (const auto& point : points) {
+  const auto cell_of = [&](const ReportPoint& point) {
     const double at = width > 0 ? (point.x - x0) / width * count : 0;
-    double& cell = highest[static_cast<std::size_t>(std::clamp(static_cast<int>(at), 0, count - 1))];
+    return static_cast<std::size_t>(std::clamp(static_cast<int>(at), 0, count - 1));
+  };
+  for (const auto& point : points) {
+    double& cell = highest[cell_of(point)];
     if (std::isnan(cell) || point.y > cell) cell = point.y;
   }
+  const double longest = longest_wait(points);
+  std::vector<bool> unmeasured(highest.size());
+  for (std::size_t i = 1; i < points.size(); ++i)
+    for (std::size_t cell = cell_of(points[i - 1]) + 1;
+         points[i].x - points[i - 1].x > longest && cell < cell_of(points[i]); ++cell)
+      unmeasured[cell] = true;
   for (std::size_t i = 1; i < highest.size(); ++i)
-    if (std::isnan(highest[i])) highest[i] = highest[i - 1];
+    if (std::isnan(highest[i]) && !unmeasured[i]) highest[i] = highest[i - 1];
   return highest;
 }
 
 }  // namespace
+
+double longest_wait(const std::vector<ReportPoint>& points) {
+  constexpr std::size_t fewest = 8;  // points
+  constexpr double times = 60;       // the usual distance
+  std::vector<double> waits;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (points[i].x < points[i - 1].x) return std::numeric_limits<double>::infinity();
+    waits.push_back(points[i].x - points[i - 1].x);
+  }
+  if (points.size() < fewest) return std::numeric_limits<double>::infinity();
+  const auto middle = waits.begin() + static_cast<std::ptrdiff_t>(waits.size() / 2);
+  std::nth_element(waits.begin(), middle, waits.end());
+  return *middle > 0 ? times * *middle : std::numeric_limits<double>::infinity();
+}
 
 std::string bar(double share, int cells) {
   constexpr std::array<const char*, 8> parts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -65,6 +89,11 @@ std::string sparkline(const std::vector<ReportPoint>& points, int cells) {
     if (std::isfinite(point.x) && std::isfinite(point.y)) finite.push_back(point);
   if (finite.empty() || cells < 1) return {};
   std::vector<double> values = interval_maxima(finite, cells);
+  std::vector<bool> unmeasured;
+  for (double& value : values) {
+    unmeasured.push_back(std::isnan(value));
+    if (std::isnan(value)) value = finite.front().y;
+  }
   // The words next to it name the first and the last value. An end that differs shows its own value where that hides no
   // peak.
   const auto show_end = [&](double& cell, double value) {
@@ -77,9 +106,10 @@ std::string sparkline(const std::vector<ReportPoint>& points, int cells) {
   const auto [lowest, highest_value] = std::minmax_element(values.begin(), values.end());
   const double low = *lowest, range = std::max(*highest_value - low, 0.02 * std::fabs(*highest_value));
   std::string out;
-  for (const double value : values) {
-    const double level = range > 0 ? (value - low) / range * 7 : 0;
-    out += levels[static_cast<std::size_t>(std::clamp(static_cast<int>(std::lround(level)), 0, 7))];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double level = range > 0 ? (values[i] - low) / range * 7 : 0;
+    out +=
+        unmeasured[i] ? " " : levels[static_cast<std::size_t>(std::clamp(static_cast<int>(std::lround(level)), 0, 7))];
   }
   return out;
 }

@@ -16,6 +16,9 @@ std::string bar(double share, int cells);
 /// `shares` are fractions of the total; negative ones count as 0.
 std::vector<std::string> waterfall(const std::vector<double>& shares, int cells);
 
+/// The largest distance in x between two points that belong together: beyond it, nothing was measured.
+double longest_wait(const std::vector<ReportPoint>& points);
+
 /// The maximum of each of at most `cells` intervals of x, as ▁ to █. The vertical range is at least 2% of the maximum,
 /// so that noise does not look like growth. "" without finite points.
 std::string sparkline(const std::vector<ReportPoint>& points, int cells);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "render/chart.h"
 #include "render/document.h"
 #include "render/layout.h"
 #include "render/ticks.h"
@@ -68,8 +69,10 @@ class AreaPath {
   double x(double value) const { return value - plot_.left; }
   std::string operator()(const std::vector<ReportPoint>& points) const {
     Document path;
+    const double longest = longest_wait(points);
     for (std::size_t i = 0; i < points.size(); ++i)
-      path.add("{}{:.7g} {:.7g}", i == 0 ? "M" : "L", x(points[i].x), points[i].y);
+      path.add("{}{:.7g} {:.7g}", i == 0 || points[i].x - points[i - 1].x > longest ? "M" : "L", x(points[i].x),
+               points[i].y);
     return path.take();
   }
 
@@ -300,8 +303,10 @@ std::vector<ReportPoint> peaks(const std::vector<ReportPoint>& points, std::size
 /// An SVG path, for example "M0.0 20.0L2.4 19.8…".
 std::string draw_path(const std::vector<ReportPoint>& points) {
   Document path;
+  const double longest = longest_wait(points);
   for (std::size_t i = 0; i < points.size(); ++i)
-    path.add("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", points[i].x, points[i].y);
+    path.add("{}{:.1f} {:.1f}", i == 0 || points[i].x - points[i - 1].x > longest ? "M" : "L", points[i].x,
+             points[i].y);
   return path.take();
 }
 

@@ -55,3 +55,10 @@ TEST_CASE("a sparkline draws the values that it can", "[chart]") {
   CHECK(sparkline({{0, nan}, {nan, 1}}, 8).empty());
   CHECK(sparkline({{5, 1}, {5, 4}}, 8).size() > 0);
 }
+
+TEST_CASE("a sparkline draws nothing where nothing was measured", "[chart]") {
+  std::vector<ReportPoint> sessions;
+  for (int i = 0; i < 10; ++i) sessions.push_back({1.0 * i, 4});
+  for (int i = 0; i < 10; ++i) sessions.push_back({1000.0 + i, 8});
+  CHECK(sparkline(sessions, 8) == "▁      █");
+}

@@ -1,6 +1,7 @@
 // The x axis and the identity of series.
 #include "fold/series_tracker.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
@@ -23,6 +24,7 @@ class Tracked {
            Metric metric = Metric::allocated) {
     Reading reading;
     reading.metric = metric;
+    reading.kind = kind;
     reading.value = value;
     reading.quantum = quantum;
     reading.capacity = capacity;
@@ -50,6 +52,7 @@ class Tracked {
   }
 
   double quantum = 0, capacity = 0;
+  SeriesKind kind = SeriesKind::gauge;
   std::optional<double> clock;  ///< that the line prints in front
 
  private:
@@ -94,6 +97,21 @@ TEST_CASE("a step is read or absent, never made up", "[series_tracker]") {
   silent.add(1, {7.0, {}, {}});
   silent.add(2, {});
   CHECK(silent.xs() == Xs{7, 7});
+}
+
+TEST_CASE("a long pause of a monitor begins another session", "[series_tracker]") {
+  const auto sessions = [](SeriesKind kind, const std::vector<double>& moments) {
+    Tracked values;
+    values.kind = kind;
+    for (const double moment : moments) values.add(moment, {{}, 1e9 + moment, {}});
+    const auto& buckets = values.all()[0].buckets();
+    return 1 + std::count_if(buckets.begin(), buckets.end(), [](const Bucket& b) { return b.restart; });
+  };
+  CHECK(sessions(SeriesKind::sampled_gauge, {0, 6, 12, 18, 3600, 3606, 3612, 90000}) == 3);
+  CHECK(sessions(SeriesKind::sampled_gauge, {0, 6, 12, 18, 500}) == 1);           // too short
+  CHECK(sessions(SeriesKind::sampled_gauge, {0, 900, 1800, 2700, 9000}) == 1);    // it is slow
+  CHECK(sessions(SeriesKind::sampled_gauge, {0, 6, 400, 406, 5000, 5006}) == 1);  // it writes now and then
+  CHECK(sessions(SeriesKind::gauge, {0, 6, 12, 18, 3600, 3606}) == 1);            // a program that works meanwhile
 }
 
 TEST_CASE("a clock without a date that falls back has passed midnight", "[series_tracker]") {
