@@ -1,5 +1,8 @@
 #include "fold/incident_dedup.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/ascii.h"
 
 namespace oomdoctor {
@@ -63,6 +66,18 @@ std::string_view failed_test(std::string_view body) {
   if (!body.starts_with(word) || end == body.npos) return {};
   const std::string_view test = body.substr(word.size(), end - word.size());
   return test.find("::") != test.npos ? test : std::string_view();
+}
+
+std::string_view counted_part(std::string_view line) {
+  static constexpr std::array<std::string_view, 5> words{"rial ", "atch ", "ample ", "old ", "teration "};
+  const std::string_view front = line.substr(0, line.find("emory"));
+  for (const std::string_view word : words) {
+    const std::size_t at = front.find(word);
+    if (at == front.npos) continue;
+    const std::size_t end = std::min(front.find_first_not_of("0123456789", at + word.size()), front.size());
+    if (end > at + word.size()) return front.substr(at, end - at);
+  }
+  return {};
 }
 
 bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.message_format == "tf-bfc"; }
