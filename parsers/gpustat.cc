@@ -32,6 +32,22 @@ std::optional<i64> number_after(std::string_view line, std::string_view key) {
   return leading_integer(rest);
 }
 
+/// The processes after the bar of a GPU, with -c, -u and -p: "ana:python/4711(6390M) bob:python/4712(4210M)".
+/// Entries without a pid are not read: two processes of one user have the same.
+void emit_processes(std::string_view text, int device, EventSink& sink) {
+  for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view entry = text.substr(0, end);
+    text.remove_prefix(end);
+    const std::size_t open = entry.rfind('('), slash = entry.rfind('/', open);
+    if (open == entry.npos || slash == entry.npos || !entry.ends_with("M)")) continue;
+    const i64 pid = leading_integer(entry.substr(slash + 1)), size = leading_integer(entry.substr(open + 1));
+    if (pid > 0)
+      emit_process_memory(sink, {.pid = pid, .name = entry.substr(0, slash), .device = device},
+                          static_cast<double>(size), static_cast<double>(MiB));
+  }
+}
+
 }  // namespace
 
 void card(const Match& m, EventSink& sink) {
@@ -52,6 +68,9 @@ void card(const Match& m, EventSink& sink) {
   emit_gpu_reading(sink, own, {.number = static_cast<double>(leading_integer(m[3])), .unit = "MB"}, time);
   emit_capacity(sink, own, leading_integer(m[4]), "MiB");
   sink.setting("gpu", trimmed(m[2]));
+  const std::string_view after = m.after();
+  if (const std::size_t bar = after.find('|'); bar != after.npos)
+    emit_processes(after.substr(bar + 1, after.find_first_of("\r\n", bar) - bar - 1), *own.device, sink);
 }
 
 void json(const Match& m, EventSink& sink) {

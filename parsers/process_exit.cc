@@ -128,11 +128,15 @@ bool is_translated_notice(std::string_view line) {
   return std::find(notices.begin(), notices.end(), text) != notices.end();
 }
 
+/// True for a crash. torchrun ends the other processes by SIGTERM, and a watchdog aborts them.
+bool is_crash(i64 code) { return code == -SIGSEGV || code == -SIGBUS; }
+
 /// A row of torchrun's table of failures. Only the first failure counts, because the other processes died as a
 /// consequence.
 void table_row(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
   sink.remark("job/process", static_cast<double>(leading_integer(m[2])));
+  if (is_crash(code)) return emit_signal(m, static_cast<int>(-code), sink);
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});
   else
@@ -153,12 +157,14 @@ void table_row(const Match& m, EventSink& sink) {
 void elastic(const Match& m, EventSink& sink) {
   const i64 code = leading_integer(m[1]);
   sink.remark("job/process", static_cast<double>(leading_integer(m[2])));
-  if (code == -9) return emit(m, sink);
+  if (code == -SIGKILL || is_crash(code)) return emit_signal(m, static_cast<int>(-code), sink);
   if (code < 0)
     sink.exit({std::nullopt, static_cast<int>(-code)});
   else
     sink.exit({static_cast<int>(code), std::nullopt});
 }
+
+void other_signal(const Match& m, EventSink& sink) { emit_signal(m, static_cast<int>(leading_integer(m[1])), sink); }
 
 /// A kill is read by the code's own message.
 void restarts(const Match& m, EventSink& sink) {

@@ -49,6 +49,9 @@ void attempt(const Match& m, EventSink& sink) {
   sink.remark("run/attempt", static_cast<double>(leading_integer(number)));
 }
 
+/// A mark alone may also be before a command in an advice: 1. With names before it, it is a prompt: 0.
+void command(const Match& m, EventSink& sink) { sink.remark("run/command", m.has(1) ? 1 : 0); }
+
 /// A message overwrites the bar on its line. The remainder of the bar has no description.
 void emit_covered_bar(const Match& m, EventSink& sink) {
   sink.step({leading_integer(m[1]), leading_integer(m[2]), {}});

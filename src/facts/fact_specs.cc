@@ -151,6 +151,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trace.attention", truth, "attention that stores the whole score matrix requested the memory"},
       {"trace.forward", truth, "the forward pass of a layer requested the memory"},
       {"trace.optimizer", truth, "an optimizer requested the memory"},
+      {"trace.zero_states", truth, "DeepSpeed's optimizer of ZeRO-1 or ZeRO-2 is in the traceback"},
       {"trace.flattens", truth, "FSDP was flattening or sharding the parameters of the model: no step had run"},
       {"trace.builds_model", truth, "the traceback builds a model with new weights, from its configuration"},
       {"trace.optimizer_setup", truth, "an optimizer that copies the weights was being set up: no step had run"},

@@ -59,6 +59,7 @@ constexpr auto models = std::to_array<GpuModel>({
     {"A100-80GB", 79.15, true},
     {"H100-NVL", 93.0},
     {"GH200", 94.50},
+    {"RTX-PRO-6000", 94.97},
     {"H200", 139.80, true},
     {"B200", 178.35, true},
     {"MI300X", 191.69, true},

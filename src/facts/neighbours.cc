@@ -1,6 +1,7 @@
 // Other processes on the GPU of the failure, as a monitor in the same log lists them. They replace the list that the
 // message itself does not print.
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "facts/analysis.h"
@@ -76,6 +77,16 @@ double sum_of(const std::vector<const Series*>& processes) {
   return sum;
 }
 
+/// Removes the process that has as much memory as the message says of its own, whose pid it does not print.
+void erase_self(std::vector<const Series*>& listed, const Facts& facts) {
+  constexpr double tolerance = 0.02;
+  const auto own = facts.number("oom.process");
+  const auto self = std::find_if(listed.begin(), listed.end(), [&](const Series* s) {
+    return own && std::abs(s->last_value - *own) <= tolerance * *own;
+  });
+  if (self != listed.end()) listed.erase(self);
+}
+
 /// The message names no process, but counts the memory that is neither its own nor free. A table of processes names its
 /// holders if they hold just as much.
 void name_by_size(const ScanResult& scan, const Incident& incident, Facts& facts) {
@@ -89,9 +100,13 @@ void name_by_size(const ScanResult& scan, const Incident& incident, Facts& facts
       return s->origin.pid == incident.origin.pid ||
              (incident.origin.device && s->origin.device && s->origin.device != incident.origin.device);
     });
-    const double sum = sum_of(listed), rest = *external + (facts.is_true("account.ownerless") ? context : 0);
-    if (listed.empty() || sum < (1 - tolerance) * *external || sum > (1 + tolerance) * rest) continue;
-    return name_holders(listed, facts);
+    const double rest = *external + (facts.is_true("account.ownerless") ? context : 0);
+    const auto explain_it = [&] {
+      const double sum = sum_of(listed);
+      return !listed.empty() && sum >= (1 - tolerance) * *external && sum <= (1 + tolerance) * rest;
+    };
+    if (!explain_it()) erase_self(listed, facts);
+    if (explain_it()) return name_holders(listed, facts);
   }
 }
 

@@ -329,6 +329,8 @@ bool flattens_model(const Frame& f) {
   const bool fsdp = path_contains(f.file, "distributed/fsdp/") || path_contains(f.file, "distributed/_composable/fsdp");
   return f.library && fsdp && (name == "__init__" || name.starts_with("_init_") || name.starts_with("flatten_tensors"));
 }
+/// DeepSpeed's optimizer of ZeRO-1 and ZeRO-2.
+bool is_of_zero_states(const Frame& f) { return path_contains(f.file, "runtime/zero/stage_1_and_2.py"); }
 /// DDP makes buckets for the gradients of a model, before any step, and Megatron one buffer.
 bool makes_buckets(const Frame& f) {
   if (f.function == "__init__" && path_contains(f.file, "megatron/core/distributed/")) return true;
@@ -1106,6 +1108,7 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
     facts.set("trace.forward",
               Value{std::any_of(frames.begin() + static_cast<std::ptrdiff_t>(first), frames.end(), in_layer)}, here);
     if (for_optimizer == nullptr) facts.set("trace.optimizer", Value{asked_by_optimizer(frames)}, here);
+    facts.set("trace.zero_states", Value{std::any_of(frames.begin(), frames.end(), is_of_zero_states)}, here);
     facts.set("trace.flattens", Value{std::any_of(frames.begin(), frames.end(), flattens_model)}, here);
     facts.set("trace.builds_model", Value{std::any_of(frames.begin(), frames.end(), builds_new_model)}, here);
     facts.set("trace.optimizer_setup", Value{std::any_of(frames.begin(), frames.end(), builds_optimizer)}, here);

@@ -1,5 +1,8 @@
 #include "fold/incident_dedup.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/ascii.h"
 
 namespace oomdoctor {
@@ -68,6 +71,18 @@ std::string_view failed_test(std::string_view body) {
 bool is_passed_on(std::string_view body) {
   const std::size_t call = body.find("Call to ");
   return call != body.npos && body.find(" method failed: ", call) != body.npos;
+}
+
+std::string_view counted_part(std::string_view line) {
+  static constexpr std::array<std::string_view, 5> words{"rial ", "atch ", "ample ", "old ", "teration "};
+  const std::string_view front = line.substr(0, line.find("emory"));
+  for (const std::string_view word : words) {
+    const std::size_t at = front.find(word);
+    if (at == front.npos) continue;
+    const std::size_t end = std::min(front.find_first_not_of("0123456789", at + word.size()), front.size());
+    if (end > at + word.size()) return front.substr(at, end - at);
+  }
+  return {};
 }
 
 bool of_tensorflow_pool(const Oom& o) { return o.agent == Agent::tf_bfc || o.message_format == "tf-bfc"; }

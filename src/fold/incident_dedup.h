@@ -27,6 +27,10 @@ std::string_view failed_test(std::string_view body);
 /// wake_up method failed: …" for its engine.
 bool is_passed_on(std::string_view body);
 
+/// "rial 4" of "Trial 4 failed: CUDA out of memory": the part of the work that a line of a failure counts. Two of them
+/// are two failures, also with the same sizes. Empty without one.
+std::string_view counted_part(std::string_view line);
+
 /// True for TensorFlow's pool allocator, on a device or on the host.
 bool of_tensorflow_pool(const Oom& report);
 

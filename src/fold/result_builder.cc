@@ -205,6 +205,8 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   if (stream != nullptr && stream->advances > context.advances) return false;
   const std::string_view test = failed_test(here_.ref().line.body());
   if (!test.empty() && !context.test.empty() && test != context.test) return false;
+  const std::string_view part = counted_part(here_.ref().line.body()), part_before = counted_part(old.evidence.excerpt);
+  if (!part.empty() && !part_before.empty() && part != part_before) return false;
   const i64 distance = here_.number() - context.line;
   if (old.oom.agent == now.agent && comes_in_parts(now) && old.oom.request && now.request)
     return complement(old.oom, now) && distance <= dump_distance;

@@ -276,6 +276,10 @@ void RunTracker::exit(const CurrentLine& here, const Exit& exit) {
 void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optional<double> number) {
   if (id == "run/time_limit" || id == "run/cancelled") end_at(here, true, true);
   if (id == "end/exception" && !(end_ && end_->exited)) end_at(here, false, false);
+  if (id == "run/command") {
+    // The last line of a program may advise a command after a mark. In a session, another one was before.
+    if (commands_++ > 0 || number == 0) command(here);
+  }
   if (id == "run/survives" && end_ && !end_->exited) end_.reset();
   if (id == "run/completed") completed_ = true;
   if (id == "phase/checkpoint_save") place_.saving = time_;
@@ -292,7 +296,7 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
     uncompiled_ = place_.number;
   }
   // A program prints its arguments and loads its model once. If it does so after an end, somebody started it again.
-  const bool restarted = id == "run/resumed" || (id == "run/arguments" && !here.origin().rank) ||
+  const bool restarted = id == "run/resumed" || id == "run/dated" || (id == "run/arguments" && !here.origin().rank) ||
                          (id == "phase/load" && !here.origin().rank && begins_to_load(here.ref().line.text));
   const auto& now = here.ref().line.prefix.time;
   const bool at_once =

@@ -147,6 +147,7 @@ class RunTracker {
   bool completed_ = false;       ///< the current run reported that its work is finished
   int uncompiled_ = -1;          ///< the latest run whose program could not be compiled; -1: none
   double last_attempt_ = 0;      ///< highest number of an attempt so far
+  i64 commands_ = 0;             ///< command lines after a prompt
 };
 
 }  // namespace oomdoctor

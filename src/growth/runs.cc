@@ -16,7 +16,7 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 20> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 21> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
@@ -26,6 +26,7 @@ constexpr std::array<EndSpec, 20> specs{{{"run/time_limit", "timeout", 6},
                                          {"limit/threads", "limit", 5},
                                          {"end/exception", "exception", 4},
                                          {"end/crash", "crash", 3},
+                                         {"end/bus_error", "crash", 3},
                                          {"collateral/timeout", "nccl", 2},
                                          {"collateral/peer_gone", "peer_gone", 2},
                                          {"end/signal", "signal", 5},

@@ -62,6 +62,8 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/survives", "the program reports that a model did not load, and goes on"},
     {"run/arguments", "the program prints its arguments, as it does when it starts"},
     {"run/not_compiled", "Python could not compile the program's main file, so no line of it ran"},
+    {"run/command", "a command line after a prompt: 1 if the prompt is a mark alone, else 0"},
+    {"run/dated", "a script prints the date over the output of a program"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
     {"end/exception", "an exception that nobody caught; equal numbers are of one kind"},
     {"end/crash", "the process crashed: a signal, a panic, an assertion"},

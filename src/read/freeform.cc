@@ -204,6 +204,7 @@ class FreeformReader {
   bool names_threshold() const;
   std::optional<Label> find_label(const NumberPhrase& p, std::size_t n);
   std::optional<Label> label_behind(const NumberPhrase& p, std::size_t at) const;
+  bool read_amount_of_memory(std::size_t n);
   std::optional<Unit> unit_at(std::size_t n, GaugeValue& number, bool& of_total);
   std::optional<Unit> unit_of_line() const;
   void read_values();
@@ -710,8 +711,29 @@ std::optional<Label> FreeformReader::label_behind(const NumberPhrase& p, std::si
   return read_label(words);
 }
 
-/// "GPU: 2.8/11.0 GB", "step 40 GPU 8.3 GB": two sizes after a device, or one in a step line, are its memory, although
-/// no word names memory.
+/// "epoch 3 uses 5.2 GiB of GPU memory", "needed at most 5.2 GiB of GPU memory": in a line with a position, the words
+/// after the size name the metric. False for other numbers.
+bool FreeformReader::read_amount_of_memory(std::size_t n) {
+  const auto is_one = [&](std::size_t at, std::initializer_list<std::string_view> words) {
+    return is_word(at) && one_of(tokens_[at].name, words);
+  };
+  if (!(out_.step || out_.epoch) || n == 0 || !is_one(n + 2, {"of"}) || !is_one(n + 3, {"gpu", "device", "host"}) ||
+      !is_one(n + 4, {"memory"}))
+    return false;
+  const bool most = is_one(n - 1, {"most"});
+  if (!most && !is_one(n - 1, {"uses", "used", "using"})) return false;
+  const std::string_view words[] = {tokens_[n + 3].name, "memory", most ? "peak" : "used"};
+  const auto label = read_label(words);
+  const auto unit = unit_after(n);
+  if (!label || !unit) return false;
+  NumberPhrase phrase;
+  phrase.begin = tokens_[n + 3].begin, phrase.end = tokens_[n + 4].end;
+  add_value(phrase, *label, tokens_[n].number, unit);
+  return true;
+}
+
+/// "GPU: 2.8/11.0 GB", "step 40 GPU 8.3 GB", "gpu_mib": two sizes after a device, or one in a step line, are its
+/// memory, although no word names memory.
 std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size_t n) {
   auto label = read_label(p.words);
   // "Allocated: 0.00 MB, Reserved: 0.00 MB, CPU: 2104.50 MB": next to values of the GPU, this is the memory of the
@@ -724,7 +746,8 @@ std::optional<Label> FreeformReader::find_label(const NumberPhrase& p, std::size
   if (label || p.words.size() != 1 || !one_of(p.words[0], {"gpu", "cuda"})) return label;
   GaugeValue number = tokens_[n].number;
   bool of_total = false;
-  if (unit_at(n, number, of_total) && (of_total || out_.step)) label = Label{Metric::memory, SeriesKind::gauge, true};
+  const bool sized = unit_at(n, number, of_total) || !p.unit.empty();
+  if (sized && (of_total || out_.step || out_.epoch)) label = Label{Metric::memory, SeriesKind::gauge, true};
   return label;
 }
 
@@ -743,8 +766,12 @@ bool FreeformReader::counts_free(std::size_t n) const {
   return is_followed(n) || (pair && is_followed(total));
 }
 
-/// "VRAM 80.0 GB total, 79.4 GB free": the word after the size says that it is the whole, not what is in use.
+/// "VRAM 80.0 GB total, 79.4 GB free", "78.9 GB free of 80.0 GB": the word after the size, or those before it, say that
+/// it is the whole, not what is in use.
 bool FreeformReader::counts_whole(std::size_t n) const {
+  if (n >= 4 && is_word(n - 1) && tokens_[n - 1].name == "of" && is_word(n - 2) &&
+      one_of(tokens_[n - 2].name, {"free", "available", "left", "used"}) && is_number(n - 4) && unit_after(n - 4))
+    return true;
   const std::size_t at = n + 2;  // after the unit
   const bool labels_next = is_number(at + 1) || is(at + 1, ':') || is(at + 1, '=');
   return is_word(at) && !labels_next && unit_after(n) && one_of(tokens_[at].name, {"total", "capacity", "installed"}) &&
@@ -922,7 +949,7 @@ void FreeformReader::read_values() {
     }
     if ((n > 0 && tokens_[n - 1].is('-') && glued(n)) || read_length(p, n))
       continue;  // a negative value is a difference
-    if (read_headed(p, n)) continue;
+    if (read_headed(p, n) || read_amount_of_memory(n)) continue;
     if (p.words.empty() || p.rejected || (!p.firm && !out_.step)) continue;
     // "Memory before: 10.6 MB, after: 342.9 MB": the second moment is of the same memory.
     const bool moment_only = before && p.words.size() == 1 && p.identifiers.size() == 1 && names_moment(p.words[0]) &&

@@ -48,7 +48,8 @@ constexpr auto label_words = WordSet(std::to_array<std::string_view>(
      "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
      "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
      "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd",
-     "value",    "py",     "hwm",      "vm",       "working",   "set"}));
+     "value",    "py",     "hwm",      "vm",       "working",   "set",     "vmrss",     "maxrss",      "nvml",
+     "resident"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -107,7 +108,8 @@ constexpr auto code_fragments = std::to_array<std::string_view>({"print(",
                                                                  "Total Tensors:",
                                                                  "already allocated",
                                                                  "non-PyTorch",
-                                                                 "memory in use",
+                                                                 "iB memory in use",
+                                                                 "bytes memory in use",
                                                                  "total capac",
                                                                  "OutOfMemory",
                                                                  "out of memory",
@@ -341,8 +343,9 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   const SeriesKind sampled = peak ? SeriesKind::running_maximum : SeriesKind::sampled_gauge;
   const bool usage = peak || has({"used", "usage", "use", "current", "currently", "now", "consumption", "consumed",
                                   "footprint", "utilized", "occupied", "after", "before"});
-  if (has({"hwm"})) return Label{Metric::host_rss, SeriesKind::running_maximum, true};  // Linux: VmHWM
-  if (has({"rss", "uss", "pss"})) return Label{Metric::host_rss, sampled, true};
+  // Linux: VmHWM, getrusage
+  if (has({"hwm", "maxrss"})) return Label{Metric::host_rss, SeriesKind::running_maximum, true};
+  if (has({"rss", "uss", "pss", "vmrss", "resident"})) return Label{Metric::host_rss, sampled, true};
   if (has({"free"})) return Label{host || process ? Metric::host_free : Metric::free, SeriesKind::sampled_gauge, true};
   if (has({"available"}))
     return Label{host || process ? Metric::host_available : Metric::free, SeriesKind::sampled_gauge, false};
@@ -355,7 +358,8 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
   if (has({"reserved", "cached", "rsvd"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
   if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
   if (has({"cache"})) return std::nullopt;
-  if ((memory || usage) && has({"smi"})) return Label{Metric::used, sampled, true};  // the whole GPU, by any process
+  if ((memory || usage) && has({"smi", "nvml"}))
+    return Label{Metric::used, sampled, true};  // the whole GPU, by any process
   if (memory && !device && has({"working"}))
     return Label{Metric::host_used, sampled, true};  // a container's working set
   if (memory)

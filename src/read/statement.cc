@@ -639,10 +639,28 @@ bool is_heading(const Cursor& cursor) {
   return prose && text.size() >= shortest && is_upper(text.front()) && text.find(':') == text.npos;
 }
 
+/// True for a line of a block of code in Markdown without a fence.
+bool is_indented(const Line& line) { return line.text.starts_with("    "); }
+
+/// True for the question of a list of questions, "**Q: …**", whose answer is below.
+bool is_question(const Cursor& cursor) {
+  const auto begins_with = [](std::string_view text, char letter) {
+    text.remove_prefix(std::min(text.find_first_not_of("*_#>- "), text.size()));
+    return text.size() > 3 && text[0] == letter && (text[1] == ':' || text[1] == '.') &&
+           text.substr(2).find_first_not_of("* ") != text.npos;
+  };
+  bool answered = false;
+  cursor.forward(2, [&](const Line& line) {
+    answered = begins_with(line.text, 'A');
+    return trimmed(line.text).empty();
+  });
+  return answered && begins_with(cursor.line().text, 'Q');
+}
+
 }  // namespace
 
 bool is_manual_example(const Cursor& cursor) {
-  if (is_heading(cursor)) return true;
+  if (is_heading(cursor) || is_question(cursor)) return true;
   constexpr int reach = 10, near = 3;  // lines with text
   static constexpr std::array<std::string_view, 27> introductions{
       " if you see", " you may see", " you might see", " you will see", " if your ", " you may get", " if you get",
@@ -664,13 +682,15 @@ bool is_manual_example(const Cursor& cursor) {
       " i ",        " my ", " we ",   " our ",   " i'm ",     " i've ",           " me ",
       " us ",       " hi ", " hello", " thanks", "reproduce", "expected behavio", "describe the bug",
       "environment"};
+  const bool block = is_indented(cursor.line());
   bool marked = false, introduced = false, instructed = false, told = false;
   int seen = 0;
   const auto is_text = [&](const Line& line) {
     marked |= is_document_mark(line.text);
     const std::string text = prose_of(line.text);
     const bool heading = trimmed(line.text).starts_with('#');  // "# My job is killed"
-    told |= classify_line(line) == TextKind::log || (!heading && contains_one(text, writers));
+    const bool quoted = block && is_indented(line);
+    told |= (!quoted && classify_line(line) == TextKind::log) || (!heading && contains_one(text, writers));
     return text;
   };
   cursor.backward(reach, [&](const Line& line) {
@@ -686,7 +706,8 @@ bool is_manual_example(const Cursor& cursor) {
     const std::string text = is_text(line);
     const bool is_near = seen++ < near;
     instructed |= is_near && std::any_of(instructions.begin(), instructions.end(), [&](std::string_view word) {
-                    return std::string_view(text).substr(1).starts_with(word);
+                    const std::size_t at = text.find(" " + std::string(word));
+                    return block ? at != text.npos : at == 0;
                   });
     return !told;
   });

@@ -53,6 +53,7 @@ std::string quoted_message(std::string_view line) {
   if (message.starts_with(recorder)) message.remove_prefix(std::min(message.find(": ") + 2, message.size()));
   message = skip_xid(message);
   message = skip_check(message);
+  while (message.ends_with(' ') || message.ends_with(':')) message.remove_suffix(1);  // its text is on the next line
   const std::string_view shown = utf8_prefix(message, longest);
   return fmt::format("`{}{}`", shown, shown.size() < message.size() ? "…" : "");
 }

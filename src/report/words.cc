@@ -63,13 +63,15 @@ std::string_view exit_code_words(std::string_view line) {
                                                                      {SIGFPE, "an arithmetic error"},
                                                                      {SIGILL, "an illegal instruction"},
                                                                      {SIGTERM, "SIGTERM: something asked it to stop"}}};
-  for (const std::string_view label : {"code", "Error ", "Exit_status"}) {
+  for (const std::string_view label : {"code", "Error ", "Exit_status", "ignal "}) {
     const std::size_t at = line.find(label);
     const std::size_t digits = at == line.npos ? at : line.find_first_of("-0123456789", at + label.size());
     if (digits == line.npos || digits > at + label.size() + 3) continue;
     const int code = leading_integer<int>(line.substr(digits));
     for (const auto& [signal, words] : signals)
-      if (code == -signal || code == base + signal || code == base_of_torque + signal) return words;
+      if (code == -signal || (label == "ignal " && code == signal) || code == base + signal ||
+          code == base_of_torque + signal)
+        return words;
   }
   return "";
 }
@@ -143,6 +145,9 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
        {"got signal: 2", "SIGINT: someone interrupted it"},
        {"Received 2 death", "SIGINT: someone interrupted it"},
        {"Segmentation fault", "a segmentation fault"},
+       {"Bus error", "a bus error"},
+       {"Memory access fault", "an access to memory that the GPU does not have"},
+       {"ncpus", "a kill by PBS: the job used more CPUs than it requested"},
        {"3221225477", "an access violation in Windows (0xC0000005)"},
        {"-1073741819", "an access violation in Windows (0xC0000005)"},
        {"3221225725", "a stack overflow in Windows (0xC00000FD)"},

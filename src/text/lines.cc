@@ -102,13 +102,16 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
       }
     }
   }
-  if (at == 0 && !s.empty() && is_digit(s[0])) {  // srun -l
-    std::size_t i = 0;
+  // srun -l pads the numbers of up to 1000 tasks to three columns. Rust's backtraces pad theirs to four.
+  constexpr std::size_t padded_width = 3, longest_number = 5;
+  const std::size_t first = at == 0 ? s.substr(0, padded_width).find_first_not_of(' ') : s.npos;
+  if (first != s.npos && is_digit(s[first])) {
+    std::size_t i = first;
     const auto rank = read_int<int>(s, i, prefix);
-    if (rank && i <= 5 && starts(s, i, ": ")) {
+    if (rank && i <= (first > 0 ? padded_width : longest_number) && starts(s, i, ": ")) {
       prefix.again |= prefix.rank.has_value();
       prefix.rank = rank;
-      prefix.rank_at = 0;
+      prefix.rank_at = first;
       at = i + 1;
       return true;
     }
