@@ -1203,6 +1203,8 @@ bool may_name_step(std::string_view block, std::size_t at) {
 
 bool may_name_memory(std::string_view block, std::size_t at) {
   if (at >= 2 && block[at - 1] == ' ' && lower(block[at - 2]) == 'b') return true;  // "8.0GB used"
+  for (const std::string_view whose : {"b of gpu ", "b of device ", "b of host "})  // "5.2 GiB of GPU memory"
+    if (at >= whose.size() && lower(block.substr(at - whose.size(), whose.size())) == whose) return true;
   bool moment = false;  // after such a word, any words may follow
   return number_follows(block, at, [&moment](std::string_view word) {
     moment |= one_of(word, {"after", "before", "After", "Before", "info", "Info"});

@@ -102,8 +102,8 @@ bool peel_rank(std::string_view s, std::size_t& at, LinePrefix& prefix) {
       }
     }
   }
-  // srun -l pads the numbers of up to 1000 tasks to three columns. Rust's backtraces pad theirs to four.
-  constexpr std::size_t padded_width = 3, longest_number = 5;
+  // srun -l pads the numbers of up to 100 tasks to two columns. With more blanks, the line may be of a listing.
+  constexpr std::size_t padded_width = 2, longest_number = 5;
   const std::size_t first = at == 0 ? s.substr(0, padded_width).find_first_not_of(' ') : s.npos;
   if (first != s.npos && is_digit(s[first])) {
     std::size_t i = first;
