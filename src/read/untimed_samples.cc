@@ -10,6 +10,7 @@
 #include "read/first_cells.h"
 #include "read/label.h"
 #include "read/table_columns.h"
+#include "read/tokens.h"
 
 namespace oomdoctor {
 namespace {
