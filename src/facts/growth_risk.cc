@@ -60,13 +60,12 @@ double begin_of_session(const Series& s, const Trend& t) {
   return restart == t.stages.rbegin() ? t.working.first_step : std::prev(restart)->first_step;
 }
 
-/// Question 3: the machine's RAM rose for no longer than a program takes to start, and another such time does not fill
-/// it.
-bool may_be_a_start(const ScanResult& scan, const Series& s, const Trend& t, double left) {
-  const bool machine =
-      s.metric == Metric::host_available || is_of_machine(s) || (may_be_of_machine(s) && has_sessions(t));
+/// Question 3: the memory of the machine rose for no longer than a program takes to start, and another such time does
+/// not fill it.
+bool may_be_a_start(const ScanResult& scan, const Series& s, const Trend& t, std::optional<double> left) {
+  const bool machine = s.metric == Metric::host_available || is_of_machine(s) || has_sessions(t);
   return machine && s.has_times && !shows_progress(scan, s) &&
-         s.last_x - begin_of_session(s, t) < limits::longest_start && left > limits::longest_start;
+         s.last_x - begin_of_session(s, t) < limits::longest_start && (!left || *left > limits::longest_start);
 }
 
 bool is_large_and_sure(const Series& s, const Trend& t) {
@@ -123,9 +122,8 @@ bool is_at_risk(const ScanResult& scan, const Trends& trends, std::size_t i) {
   // What a machine of unknown size has free again was no leak of a program that still runs.
   if (may_be_of_machine(s) && !t.forecast && !t.release.empty()) return false;
   const std::optional<double> left = find_time_left(scan, s, t);
-  if (!left) return true;
-  return *left <= limits::risk_windows * working_length(t) && !may_be_a_start(scan, s, t, *left) &&
-         !unexplained(scan, i);
+  if (may_be_a_start(scan, s, t, left)) return false;
+  return !left || (*left <= limits::risk_windows * working_length(t) && !unexplained(scan, i));
 }
 
 }  // namespace

@@ -202,10 +202,16 @@ std::map<int, int> find_followed(const ScanResult& scan, std::size_t judged) {
   return with_enough;
 }
 
+/// True for a run of one line, the last of the log, that is only a command: it has printed nothing yet.
+bool is_only_command(const ScanResult& scan, const RunSummary& run) {
+  const bool progressed = scan.last_progress && scan.last_progress->span.first_line >= run.first_line;
+  return run.first_line == run.last_line && !run.failure && !run.ending && !progressed;
+}
+
 // The last run decides. If it is unfinished, an earlier failure counts, unless the last run got past it.
 Runs judge_runs(const ScanResult& scan) {
   Runs runs;
-  const std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
+  std::size_t later = scan.inputs.size() == 1 ? scan.later_runs.size() : 0;
   for (std::size_t k = 0; k <= later; ++k) {
     const i64 first = k == 0 ? 1 : scan.later_runs[k - 1].span.first_line;
     const i64 last = k < later                 ? scan.later_runs[k].span.first_line - 1
@@ -213,6 +219,7 @@ Runs judge_runs(const ScanResult& scan) {
                                                : std::numeric_limits<i64>::max();
     runs.all.push_back(summarize_run(scan, static_cast<int>(k), first, last));
   }
+  if (later > 0 && is_only_command(scan, runs.all.back())) runs.all.pop_back(), --later;
   runs.judged = later;
   runs.outcome = runs.last().outcome;
   runs.lost = !scan.lost.empty();

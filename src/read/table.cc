@@ -516,11 +516,18 @@ bool find_times_by_cells(const FirstLines& first, Layout& layout) {
 bool is_number(std::string_view cell) { return !cell.empty() && is_digit(cell.front()); }
 
 /// Why columns of memory are not read. It names all of them, because the reader must know which one is of use.
-std::string unit_note(const std::vector<std::string>& names, std::span<const TableColumn> columns) {
+std::string unit_note(std::span<const std::string> rows, const Layout& layout, std::span<const TableColumn> columns) {
   constexpr std::size_t most = 6;
+  constexpr double whole = 100;  // %
+  const std::vector<std::string>& names = layout.columns;
   std::vector<std::string> bare;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (columns[i].lacks_unit()) bare.push_back(names[i]);
+  bool may_be_share = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (!columns[i].lacks_unit()) continue;
+    bare.push_back(names[i]);
+    const std::vector<double> values = first_numbers(rows, layout, i);
+    may_be_share = may_be_share && std::all_of(values.begin(), values.end(), [](double v) { return v <= whole; });
+  }
   std::string list;
   for (std::size_t i = 0; i < std::min(most, bare.size()); ++i)
     list += (i == 0 ? "" : i + 1 == bare.size() ? " and " : ", ") + bare[i];
@@ -528,8 +535,8 @@ std::string unit_note(const std::vector<std::string>& names, std::span<const Tab
   const bool one = bare.size() == 1;
   return (one ? "column " : "columns ") + list + (one ? " has" : " have") + " no unit, and the size of " +
          (one ? "its" : "their") + " values shows none: oomdoctor does not read " + (one ? "it" : "them") +
-         ". Write the unit into " + (one ? "its name" : "the names") + ", for example " + bare.front() + " (MiB) or " +
-         bare.front() + " (%)";
+         ". Write the unit into " + (one ? "its name" : "the names") + ", for example " + bare.front() + " (MiB)" +
+         (may_be_share ? " or " + bare.front() + " (%)" : "");
 }
 
 /// Keys of records of a log or of Weights & Biases: other formats read them.
@@ -576,7 +583,7 @@ bool find_records(const FirstLines& first, Layout& layout) {
   if (memory == std::ssize(columns) || lines.size() < fewest || !split_json_object(lines[fewest - 1], last) ||
       !is_number(trimmed_cell(fields[static_cast<std::size_t>(memory)].value)))
     return false;
-  std::string note = unit_note(layout.columns, columns);
+  std::string note = unit_note(lines, layout, columns);
   layout = {};
   layout.note = std::move(note);
   return true;
@@ -689,7 +696,7 @@ bool find_unknown_unit(const FirstLines& first, Layout& layout) {
   if (memory == columns.end() || cells.size() != columns.size()) return false;
   if (!is_number(trimmed_cell(cells[k]))) return false;
   layout = {};
-  layout.note = unit_note(header->layout.columns, columns);
+  layout.note = unit_note(first.lines().subspan(1), header->layout, columns);
   return true;
 }
 
