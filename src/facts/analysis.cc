@@ -206,8 +206,8 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
         "the driver refused to give TensorFlow's pool more memory; TensorFlow then freed what it did not use, and the "
         "log shows no failure of memory after that"},
        {"limit/signal_stack",
-        "Python's faulthandler reserved a stack that is too small for the registers of this processor (AVX-512, AMX), "
-        "and the kernel answers with \"Cannot allocate memory\". RAM was not the reason. A newer Python on Linux 5.14 "
+        "Python's faulthandler reserved a stack that is too small for the registers of this processor, and "
+        "the kernel answers with \"Cannot allocate memory\". RAM was not the reason. A newer Python on Linux 5.14 "
         "or later reserves enough; else run without faulthandler.enable()"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked)

@@ -109,9 +109,9 @@ double SeriesTracker::find_x(SeriesState& state, std::optional<double> step, std
 /// True if a monitor that wrote its values again and again wrote none for a long time. What it shows then is another
 /// session: the memory between them is unknown.
 bool SeriesTracker::begins_session(SeriesState& state, const Series& series, double x) {
-  constexpr double least = 600;  // seconds
-  constexpr double times = 60;   // the longest time between two values before
-  constexpr int fewest = 3;      // such times
+  constexpr double least = 600;  // seconds; a busy machine delays a monitor by less
+  constexpr double times = 60;   // the longest time between two values before: a minute of a value per second
+  constexpr int fewest = 3;      // such times; fewer show no habit
   if (!series.has_times || series.kind != SeriesKind::sampled_gauge || series.n == 0) return false;
   const double wait = x - series.last_x;
   if (wait <= 0) return false;

@@ -52,12 +52,14 @@ bool equal_jumps(const FittedSeries& fitted, const Records& records) {
   return equal(heights, fitted.points.quantum) && equal(gaps, 1) && rest < 2 * compute_median(gaps);
 }
 
-Records records_of(const FittedSeries& fitted) { return find_records(fitted.samples.points.y, fitted.points.quantum); }
+Records find_series_records(const FittedSeries& fitted) {
+  return find_records(fitted.samples.points.y, fitted.points.quantum);
+}
 
 /// Test 4: the records of a maximum are more frequent than chance, or regular.
 bool records_allow(const FittedSeries& fitted) {
   if (!fitted.maximum) return true;
-  const Records records = records_of(fitted);
+  const Records records = find_series_records(fitted);
   return records.second_half >= limits::records_for_growth || records.odds >= limits::record_odds ||
          equal_jumps(fitted, records);
 }
@@ -549,7 +551,7 @@ Trend analyse_growth(const Series& series, const GrowthOptions& options) {
     return trend;
   }
   trend.leak = verdict.leak;
-  trend.equal_records = verdict.leak && fitted.maximum && equal_jumps(fitted, records_of(fitted));
+  trend.equal_records = verdict.leak && fitted.maximum && equal_jumps(fitted, find_series_records(fitted));
   trend.model = to_string(verdict.chosen->law);
   for (const Fit& fit : fitted.fits) trend.models.emplace_back(std::string(to_string(fit.law)), fit.score);
   set_rates(trend, fitted, *verdict.chosen);

@@ -202,8 +202,8 @@ std::map<int, int> find_followed(const ScanResult& scan, std::size_t judged) {
   return with_enough;
 }
 
-/// True for a run of one line, the last of the log, that is only a command: it has printed nothing yet.
-bool is_only_command(const ScanResult& scan, const RunSummary& run) {
+/// True for a run whose first line, such as a command, is the last of the log and shows nothing but its start.
+bool has_only_begun(const ScanResult& scan, const RunSummary& run) {
   const bool progressed = scan.last_progress && scan.last_progress->span.first_line >= run.first_line;
   return run.first_line == run.last_line && !run.failure && !run.ending && !progressed;
 }
@@ -219,7 +219,7 @@ Runs judge_runs(const ScanResult& scan) {
                                                : std::numeric_limits<i64>::max();
     runs.all.push_back(summarize_run(scan, static_cast<int>(k), first, last));
   }
-  if (later > 0 && is_only_command(scan, runs.all.back())) runs.all.pop_back(), --later;
+  if (later > 0 && has_only_begun(scan, runs.all.back())) runs.all.pop_back(), --later;
   runs.judged = later;
   runs.outcome = runs.last().outcome;
   runs.lost = !scan.lost.empty();

@@ -32,6 +32,9 @@ class FirstLines {
   std::size_t form(std::size_t i) const { return forms_[i]; }
   /// Line `i` as a header; null if it is none. Each format asks for it, so it is read once.
   const TableHeader* header(std::size_t i) const;
+  /// The first line as a header whose names a separator parts, above at least `rows` lines; null if it is
+  /// none.
+  const TableHeader* separated_header(std::size_t rows) const;
 
  private:
   std::span<const std::string> lines_;

@@ -495,8 +495,8 @@ bool find_sized_cells(const FirstLines& first, Layout& layout) {
 bool find_times_by_cells(const FirstLines& first, Layout& layout) {
   constexpr std::size_t least_rows = 3;
   const std::span<const std::string> lines = first.lines();
-  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
-  if (header == nullptr || header->layout.separator == ' ' || has_position(header->columns)) return false;
+  const TableHeader* header = first.separated_header(least_rows);
+  if (header == nullptr || has_position(header->columns)) return false;
   layout = header->layout;
   const auto is_date = [](const std::string& cell) {
     return cell.find(':') != cell.npos && read_cell_time(cell).value_or(0) > first_dated_time;
@@ -634,6 +634,11 @@ const TableHeader* FirstLines::header(std::size_t i) const {
   return *header ? &**header : nullptr;
 }
 
+const TableHeader* FirstLines::separated_header(std::size_t rows) const {
+  const TableHeader* first = lines_.size() <= rows ? nullptr : header(0);
+  return first != nullptr && first->layout.separator != ' ' ? first : nullptr;
+}
+
 // No names lie in the numbers of a line: each form is refused once.
 bool find_table_header(const FirstLines& first, Layout& layout,
                        bool (*accepts)(std::string_view line, const TableHeader& header, Layout& layout)) {
@@ -685,8 +690,8 @@ bool read_table_header(std::string_view line, Layout& layout) {
 
 /// Finds a header whose only memory has no unit, nor values whose size shows one: the report says why it reads none.
 bool find_unknown_unit(const FirstLines& first, Layout& layout) {
-  const TableHeader* header = first.lines().size() < 2 ? nullptr : first.header(0);
-  if (header == nullptr || header->layout.separator == ' ') return false;
+  const TableHeader* header = first.separated_header(1);
+  if (header == nullptr) return false;
   const std::vector<TableColumn>& columns = header->columns;
   if (!is_memory_table(columns) || !has_position(columns)) return false;
   const auto memory = std::find_if(columns.begin(), columns.end(), std::mem_fn(&TableColumn::lacks_unit));
@@ -754,8 +759,8 @@ std::string name_of_row(const std::vector<std::vector<std::string>>& columns, co
 bool find_results(const FirstLines& first, Layout& layout) {
   constexpr std::size_t least_rows = 2, all_rows = 60;
   const std::span<const std::string> lines = first.lines();
-  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
-  if (header == nullptr || header->layout.separator == ' ' || has_position(header->columns)) return false;
+  const TableHeader* header = first.separated_header(least_rows);
+  if (header == nullptr || has_position(header->columns)) return false;
   const std::vector<std::string>& names = header->layout.columns;
   const auto sold = [](const std::string& name) {
     const std::string lowered = lower(name);
@@ -812,8 +817,8 @@ std::string name_of_quantity(const std::string& quantity, const std::vector<doub
 bool find_named_quantities(const FirstLines& first, Layout& layout) {
   constexpr std::size_t least_rows = 3;
   const std::span<const std::string> lines = first.lines();
-  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
-  if (header == nullptr || header->layout.separator == ' ') return false;
+  const TableHeader* header = first.separated_header(least_rows);
+  if (header == nullptr) return false;
   std::vector<std::string> names = header->layout.columns;
   const auto find = [&](std::initializer_list<std::string_view> any) {
     const auto found =

@@ -58,8 +58,8 @@ bool names_count_of_samples(const std::string& name) {
 bool find_untimed_samples(const FirstLines& first, Layout& layout) {
   constexpr std::size_t least_rows = 5;
   const std::span<const std::string> lines = first.lines();
-  const TableHeader* header = lines.size() <= least_rows ? nullptr : first.header(0);
-  if (header == nullptr || header->layout.separator == ' ' || has_position(header->columns)) return false;
+  const TableHeader* header = first.separated_header(least_rows);
+  if (header == nullptr || has_position(header->columns)) return false;
   layout = header->layout;
   bool counted = false, of_machine = true;
   for (std::size_t i = 0; i < layout.columns.size(); ++i) {
