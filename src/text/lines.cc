@@ -360,9 +360,9 @@ std::optional<TimeStamp> read_written_time(const WrittenTime& time) {
 }
 
 /// "1764998847.728 ", as Python's time.time() prints the seconds since 1970: with a fraction, unlike a mere number.
-std::optional<TimeStamp> read_epoch_seconds(std::string_view s) {
+std::optional<TimeStamp> find_epoch_seconds(std::string_view s) {
   constexpr std::size_t whole = 10, most_decimals = 9;
-  if (s.size() <= whole + 1 || s[whole] != '.' || s[0] != '1' || !only_digits(s.substr(0, whole))) return std::nullopt;
+  if (s.size() <= whole + 1 || s[whole] != '.' || !only_digits(s.substr(0, whole))) return std::nullopt;
   TimeStamp out{0, whole + 1, true};
   for (std::size_t i = 0; i < whole; ++i) out.seconds = out.seconds * 10 + (s[i] - '0');
   double scale = 0.1;
@@ -376,7 +376,8 @@ std::optional<TimeStamp> read_epoch_seconds(std::string_view s) {
 }  // namespace
 
 std::optional<TimeStamp> read_time(std::string_view s) {
-  if (const auto epoch = read_epoch_seconds(s)) return epoch;
+  if (s.starts_with('1'))  // until 2033
+    if (const auto epoch = find_epoch_seconds(s)) return epoch;
   if (may_be_written(s))
     if (const auto written = find_written_time(s)) return read_written_time(*written);
   TimeStamp out;
@@ -424,7 +425,7 @@ bool looks_like_clock(std::string_view s) {
 }
 
 bool looks_like_time(std::string_view s) {
-  if (may_be_written(s) && find_written_time(s)) return true;
+  if ((may_be_written(s) && find_written_time(s)) || find_epoch_seconds(s)) return true;
   if (looks_like_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, 10)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return looks_like_clock(s);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <random>
 
+#include "../stable_hash.h"
 #include "target.h"
 
 namespace oomdoctor::testing {
@@ -57,20 +58,13 @@ void feed(const Target& target, std::string_view text) {
 constexpr std::size_t many_seeds = 400;  ///< as many are samples
 constexpr std::size_t one_sample_in = OOMDOCTOR_ONE_SAMPLE_IN;
 
-/// FNV-1a: the same on every machine.
-std::uint32_t hash(std::string_view text) {
-  std::uint32_t value = 2166136261;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 16777619;
-  return value;
-}
-
 /// Returns the number of seeds.
 std::size_t replay(const Target& target) {
   const auto found = findings(target.name), seeds = target.seeds();
   for (const std::string& input : found) feed(target, input);
   const std::size_t step = seeds.size() < many_seeds ? 1 : one_sample_in;
   for (const std::string& text : seeds) {
-    const std::uint32_t own = hash(text);
+    const std::uint32_t own = stable_hash(text);
     if (own % step != 0) continue;
     feed(target, text);
     feed(target, Damage(own).apply(text));

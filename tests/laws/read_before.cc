@@ -15,6 +15,7 @@ namespace {
 using testing::law_samples;
 using testing::mapped;
 using testing::read_file;
+using testing::stable_hash;
 
 /// Lines of values after heads that differ in their digits: tags, time stamps, positions, levels.
 std::string lines_with_heads() {
@@ -87,12 +88,14 @@ TEST_CASE("lines that were read before change nothing", "[law]") {
   static const FormatRegistry readers(all_parsers(), shipped_prefilter_plan());
   const auto seed = GENERATE(range(1U, 5U));  // the order decides which lines come before others
   CAPTURE(seed);
-  std::mt19937 engine(seed);
   TemplateCache warm;
   std::vector<std::pair<std::string, std::string>> texts{{"heads", lines_with_heads()}};
   for (const auto& log : law_samples()) texts.emplace_back(testing::sample_name(log), read_file(log));
-  std::shuffle(texts.begin(), texts.end(), engine);
-  for (const auto& [name, text] : texts) {
+  const auto place = [&](const auto& named) { return stable_hash(std::to_string(seed) + named.first); };
+  std::sort(texts.begin(), texts.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  for (const auto& named : texts) {
+    const auto& [name, text] = named;
+    std::mt19937 engine(place(named));
     for (int i = 0; i < 8; ++i) {  // the first round makes the templates known, the second stores them
       const std::string other = i == 0   ? text
                                 : i <= 5 ? numbers_changed(text, engine)
@@ -135,6 +138,15 @@ TEST_CASE("an anchor of digits is found among lines that differ only in their di
     }
 }
 
+TEST_CASE("a number that only looks like a time makes no template for times", "[law]") {
+  const FormatRegistry readers(all_parsers());
+  const std::string rest = "519452770.875 step 5 | allocated 3.5 GiB\n";
+  TemplateCache warm;
+  for (int again = 0; again < 4; ++again) mapped(readers, "0" + rest, warm);
+  TemplateCache fresh;
+  CHECK(mapped(readers, "1" + rest, warm) == mapped(readers, "1" + rest, fresh));
+}
+
 TEST_CASE("what a near test decided for one line does not hold for another", "[law]") {
   static const FormatRegistry readers(all_parsers(), shipped_prefilter_plan());
   const std::string card = "requeue 0, host1, NVIDIA A100-SXM4-40GB 39.39 GiB, batch_size=8, allocated 3.5 GiB\n";
@@ -153,11 +165,12 @@ TEST_CASE("what a near test decided for one line does not hold for another", "[l
 TEST_CASE("logs that were read before change no report", "[law]") {
   const Scanner shared(all_parsers(), shipped_prefilter_plan());
   auto logs = law_samples();
-  std::mt19937 engine(11);
   for (int round = 0; round < 2; ++round) {
-    std::shuffle(logs.begin(), logs.end(), engine);
+    const auto place = [&](const auto& log) { return stable_hash(std::to_string(round) + testing::sample_name(log)); };
+    std::sort(logs.begin(), logs.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
     for (const auto& log : logs) {
       std::string text = read_file(log);
+      std::mt19937 engine(place(log));
       if (round > 0) text = written_anew(numbers_changed(text, engine), engine);
       const auto read_by = [&](const Scanner& scanner) {
         Source source = Source::of_text("train.log", text);
