@@ -114,6 +114,7 @@ void advice_facts(Facts& facts) {
   facts.set("advice.batch_key", Value{printed_name("settings.batch_size", "batch_size", facts)});
   facts.set("advice.accumulation_key",
             Value{printed_name("settings.accumulation", "gradient_accumulation_steps", facts)});
+  facts.set("advice.image_key", Value{printed_name("settings.image_size", "imgsz", facts)});
   facts.set("advice.independent_of_step", Value{is_independent_of_step(facts)});
   const auto share_of_outside = [&] {
     const auto used = facts.number("account.own_other"),

@@ -89,6 +89,7 @@ constexpr Formula formulas[] = {
     {"advice.accumulation_to", "accumulation × batch ÷ batch_to"},
     {"advice.accumulation_times", "batch ÷ batch_to"},
     {"advice.batch_key", "the name that its value is printed under"},
+    {"advice.image_key", "the name that its value is printed under"},
     {"advice.accumulation_key", "the name that its value is printed under"},
     {"advice.batch_saves", "activations × (1 − batch_to ÷ batch)"},
     {"advice.batch_saves_most", "activations_most × (1 − batch_to ÷ batch); half of it where the batch is not known"},

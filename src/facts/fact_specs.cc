@@ -549,6 +549,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"advice.accumulation_to", count, "accumulation that keeps the global batch"},
       {"advice.accumulation_times", count, "factor on an unknown accumulation that keeps the global batch"},
       {"advice.batch_key", text, "the program's name for the batch"},
+      {"advice.image_key", text, "the program's name for the size of an image"},
       {"advice.accumulation_key", text, "the program's name for the accumulation"},
       {"advice.batch_saves", bytes, "memory that the smaller batch frees"},
       {"advice.activations", bytes, "memory that scales with the batch"},

@@ -274,6 +274,18 @@ void given_facts(const ScanResult& scan, const Incident& incident, Facts& facts)
     facts.set("settings.capacity", Value{Number{static_cast<double>(model->bytes()), 0}}, {gpu->second.evidence});
 }
 
+/// Without a failure, the vendor is that of a line or of the monitor whose values the log has.
+void set_monitored_vendor(const ScanResult& scan, Facts& facts) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> monitors{
+      {{"rocm_smi", "amd"}, {"amd_smi", "amd"}, {"npu_smi", "huawei"}, {"xpu_smi", "intel"}}};
+  std::string_view vendor = device_vendor(scan);
+  for (const auto& [parser, maker] : monitors)
+    if (vendor.empty() && scan.coverage.by_parser.contains(std::string(parser))) vendor = maker;
+  facts.set("platform.rocm", Value{vendor == "amd"});
+  facts.set("platform.other", Value{vendor == "huawei" || vendor == "intel"});
+  if (vendor == "huawei" || vendor == "intel") facts.set("platform.vendor", Value{std::string(vendor)});
+}
+
 // The spec of a fact decides how to read its setting. Then add the platform, which shows in the failure itself.
 void setting_facts(const ScanResult& scan, const Incident* incident, Facts& facts) {
   for (const auto& [name, setting] : scan.settings) {
@@ -307,8 +319,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     facts.set("settings.batch_size", micro->value, micro->evidence);
   facts.set("platform.torch", Value{std::string("cuda")});  // the default, because nearly all logs are from CUDA
   const Agent agent = incident != nullptr ? find_agent(scan, *incident) : Agent::cuda_allocator;
-  if (incident == nullptr && device_vendor(scan) == "amd")
-    facts.set("platform.rocm", Value{true}, {scan.settings.find("vendor")->second.evidence});
+  if (incident == nullptr) set_monitored_vendor(scan, facts);
   if (incident != nullptr) {
     const std::vector<Evidence> here{incident->evidence};
     const bool device = incident->oom.kind == OomKind::device;

@@ -358,14 +358,20 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
   const std::string level = amount_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (!shows_level(fitted, approach.done_step, approach.way)) return varying_words(fitted);
-  if (shape == Shape::saturating) return fmt::format("levels off at {} after {}", level, place);
+  const bool up = (approach.way > 0) != fitted.samples.counts_down;
+  if (shape == Shape::saturating) {
+    // At that place a part of the way is left: a large one is the level no more.
+    constexpr double left = 0.05, alike = 0.02;  // of the way (see Approach), of the level
+    return left * std::abs(approach.way) > alike * std::abs(verdict.chosen->at(fitted.last()))
+               ? fmt::format("{} more slowly after {} and levels off at {}", up ? "rises" : "falls", place, level)
+               : fmt::format("levels off at {} after {}", level, place);
+  }
   // The way to the level may lead over others: the last jump is then only a part of it.
   constexpr double alike = 0.25;  // of the way
   if (shape == Shape::step && std::abs(approach.last_jump - approach.way) > alike * std::abs(approach.way) &&
       approach.last_jump != 0)
     return fmt::format("changes its level until {}, then flat at {}", place, level);
   const double way = approach.way;
-  const bool up = (way > 0) != fitted.samples.counts_down;
   const std::string_view moves = !up ? "falls" : shape == Shape::step ? "jumps" : "rises";
   return fmt::format("{} by {} {} {}, then flat at {}", moves, amount_text(fitted, way),
                      shape == Shape::step ? "at" : "until", place, level);

@@ -598,7 +598,7 @@ bool FreeformReader::is_plausible(const NumberPhrase& p, const Label& label, std
   const std::string_view name = p.identifiers.back();
   const bool setting = one_of(name, {"max_memory", "max_mem"}) ||
                        (p.words.size() == 2 && p.words[0] == "max" && (p.words[1] == "memory" || p.words[1] == "mem"));
-  if (setting && (!out_.step || is(n - 1, '='))) return false;
+  if (setting && (!(out_.step || out_.epoch) || is(n - 1, '='))) return false;
   if (label.metric == Metric::free && !is_about_device()) return false;
   if (out_.step || out_.epoch) return true;
   if (p.words.size() == 1 && is_integer(n) && one_of(p.words[0], {"mem", "vram", "gmem"}) && !of_total)

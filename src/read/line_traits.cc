@@ -25,6 +25,7 @@ constexpr std::array line_words{TraitWords{"apture cuda graph failed", OomTrait:
                                 TraitWords{"rocm_driver", OomTrait::rocm},  // XLA's file that prints the line
                                 TraitWords{"HIP out of memory", OomTrait::rocm},
                                 TraitWords{"hipErrorOutOfMemory", OomTrait::rocm},
+                                TraitWords{"HIP error", OomTrait::rocm},
                                 TraitWords{"mmap", OomTrait::maps}};
 
 /// The number of processes that one kernel OOM event killed. Its lines are reports of one incident.

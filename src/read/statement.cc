@@ -134,6 +134,14 @@ std::optional<int> device_in(const Sentence& sentence) {
   return std::nullopt;
 }
 
+/// True if the token says that a process was killed. A killer alone may be any program, or a song.
+bool says_killed(const Sentence& sentence, std::size_t i) {
+  const std::string_view name = sentence[i].name;
+  if (name == "killer") return i > 0 && sentence[i - 1].name == "oom";
+  return name.starts_with("kill") || name.find("oomkill") != name.npos || name.find("oom_kill") != name.npos ||
+         one_of(name, {"evicted", "sigkill"});
+}
+
 /// "Killed process 4411", "(pid: 812)".
 std::optional<i64> pid_in(const Sentence& sentence) {
   for (std::size_t i = 0; i + 1 < sentence.size(); ++i) {
@@ -398,10 +406,7 @@ Statement read_statement(std::string_view text) {
   statement.status = one_word && !trigger->weak && first.name.size() > 6 &&
                      (first.text.find('_') != first.text.npos || first.name.ends_with("error") ||
                       is_upper(first.text[0]) || first.name != first.text);
-  for (std::size_t i = begin; i < end && !statement.killed; ++i)
-    statement.killed =
-        sentence[i].name.starts_with("kill") || sentence[i].name.find("oomkill") != std::string_view::npos ||
-        sentence[i].name.find("oom_kill") != std::string_view::npos || one_of(sentence[i].name, {"evicted", "sigkill"});
+  for (std::size_t i = begin; i < end && !statement.killed; ++i) statement.killed = says_killed(sentence, i);
   set_sizes(statement, sentence);
   statement.guessed = !statement.asked && !statement.status && !(statement.used && statement.limit) &&
                       is_guess(sentence, begin, trigger->at.end);

@@ -1,9 +1,9 @@
-// Evaluation in detectron2 and in programs with the MetricLogger. Its batches print the maximum of the whole run, in
-// units of 2^20 bytes.
+// Evaluation in programs with the MetricLogger. Its batches print the maximum of the whole run, in units of 2^20
+// bytes.
 #include "read/context.h"
 #include "read/parser.h"
 
-namespace oomdoctor::parsers::detectron2 {
+namespace oomdoctor::parsers::metric_logger {
 namespace {
 
 constexpr double mebibyte = static_cast<double>(MiB);
@@ -23,4 +23,4 @@ void evaluation(const Match& m, EventSink& sink) {
   sink.reading(r, batch);
 }
 
-}  // namespace oomdoctor::parsers::detectron2
+}  // namespace oomdoctor::parsers::metric_logger
