@@ -64,6 +64,21 @@ std::optional<Bytes> find_json_limit(const Cursor& cursor) {
   return out;
 }
 
+/// Finds "limits:" and then "memory: 4Gi" in the YAML above the state. nullopt if several containers have one.
+std::optional<Bytes> find_yaml_limit(const Cursor& cursor) {
+  constexpr int reach = 60;
+  std::optional<Bytes> memory, out;
+  int found = 0;
+  cursor.backward_texts(reach, [&](std::string_view line) {
+    const std::string_view text = trimmed(line);
+    if (text.starts_with("memory:")) memory = parse_quantity(text.substr(7));
+    if (text == "limits:" && memory) out = memory, ++found;
+    if (text == "limits:" || text == "requests:") memory.reset();
+    return true;
+  });
+  return found == 1 ? out : std::nullopt;
+}
+
 }  // namespace
 
 /// Exit code 0 means that the main process ended normally: the kernel killed another process in the container.
@@ -73,6 +88,7 @@ void reason(const Match& m, EventSink& sink) {
   Oom oom = kubernetes_failure(ended_well ? "oomkilled-inside" : "oomkilled");
   oom.limit = find_container_limit(m.cursor);
   if (!oom.limit) oom.limit = find_json_limit(m.cursor);
+  if (!oom.limit) oom.limit = find_yaml_limit(m.cursor);
   oom.described = !is_of_earlier_container(m.cursor);
   sink.oom(std::move(oom));
 }

@@ -86,7 +86,7 @@ void set_frameworks(const ScanResult& scan, const Incident* incident, Facts& fac
   parsed("framework.serving", "serving");
   parsed("framework.slurm", "slurm");
   parsed("framework.kubernetes", "kubernetes");
-  if (scan.settings.contains("end_reason") || scan.settings.contains("pod"))
+  if (scan.settings.contains("end_reason") || scan.settings.contains("pod") || scan.settings.contains("restarts"))
     facts.set("framework.kubernetes", Value{true});
   parsed("framework.tensorflow", "tensorflow");
   parsed("framework.jax", "xla");

@@ -202,6 +202,12 @@ std::map<int, int> find_followed(const ScanResult& scan, std::size_t judged) {
   return with_enough;
 }
 
+/// The lines that speak of memory, and that no program may have printed: they are not understood.
+i64 count_unclear(const ScanResult& scan) {
+  const auto found = scan.remark_counts.find("failure/unclear");
+  return found == scan.remark_counts.end() || !scan.series.empty() ? 0 : found->second;
+}
+
 /// True for a run whose first line, such as a command, is the last of the log and shows nothing but its start.
 bool has_only_begun(const ScanResult& scan, const RunSummary& run) {
   const bool progressed = scan.last_progress && scan.last_progress->span.first_line >= run.first_line;
@@ -228,7 +234,7 @@ Runs judge_runs(const ScanResult& scan) {
                     return may_hold_end(lost, runs.last().ending);
                   });
   if (!scan.inputs.empty() && scan.incidents.empty() && scan.snapshots.empty() &&
-      (scan.coverage.claimed == 0 || is_unread_table(scan))) {
+      (scan.coverage.claimed <= count_unclear(scan) || is_unread_table(scan))) {
     runs.outcome = Outcome::unrecognised;
     return runs;
   }
