@@ -9,12 +9,11 @@
 #include "base/ascii.h"
 #include "base/parse_whole.h"
 #include "read/line_format.h"
+#include "text/lines.h"
 
 namespace oomdoctor {
 namespace {
 
-constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                  "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> weekdays{"Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun "};
 
 constexpr std::size_t max_cells = 256;  ///< nvidia-smi has about 200 fields
@@ -43,10 +42,10 @@ std::optional<double> read_date_words(std::string_view text) {
   for (int i = 0; i < max_words && at < text.size(); ++i) {
     std::string_view w = next_word(text, at);
     while (!w.empty() && (w.back() == ',' || w.back() == '\r' || w.back() == '\t')) w.remove_suffix(1);
-    const auto name = std::find(months.begin(), months.end(), w);
+    const auto name = std::find(month_names.begin(), month_names.end(), w);
     const auto n = parse_integer(w);
-    if (name != months.end())
-      month = static_cast<int>(name - months.begin()) + 1;
+    if (name != month_names.end())
+      month = static_cast<int>(name - month_names.begin()) + 1;
     else if (const auto stamp = read_time(w); stamp && !clock)
       clock = stamp->seconds;
     else if (w == "AM" || w == "PM")

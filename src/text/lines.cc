@@ -285,10 +285,26 @@ std::optional<double> seconds_of_date(int year, int month, int day) {
   return seconds;
 }
 
-/// True for the form "02-21-2026", "21/02/2026", "21.02.2026", with any digits.
-bool looks_like_date_before_year(std::string_view s) {
-  return s.size() > 10 && (s[2] == '-' || s[2] == '/' || s[2] == '.') && s[5] == s[2] && fixed_number(s, 0, 2) >= 0 &&
-         fixed_number(s, 3, 2) >= 0 && fixed_number(s, 6, 4) >= 0;
+/// A date whose year comes last: "02-21-2026", "21/02/2026", "21.02.2026", "21-Feb-2026", "21 Feb 2026".
+struct DateBeforeYear {
+  int month = 0, day = 0, year = 0;
+  std::size_t length = 0;
+};
+
+/// Any digits may be in the form; nullopt if the text has another one. A month comes first if either number can be a
+/// month, but between points the day does.
+std::optional<DateBeforeYear> find_date_before_year(std::string_view s) {
+  constexpr std::size_t numbers = 10, named = 11;  // bytes
+  if (s.size() <= numbers || fixed_number(s, 0, 2) < 0) return std::nullopt;
+  DateBeforeYear date{fixed_number(s, 0, 2), fixed_number(s, 3, 2), fixed_number(s, 6, 4), numbers};
+  if ((s[2] == '-' || s[2] == '/' || s[2] == '.') && s[5] == s[2] && date.day >= 0 && date.year >= 0) {
+    if (date.month > 12 || s[2] == '.') std::swap(date.month, date.day);
+    return date;
+  }
+  if ((s[2] != '-' && s[2] != '/' && s[2] != ' ') || s[6] != s[2]) return std::nullopt;
+  const auto month = std::find(month_names.begin(), month_names.end(), s.substr(3, 3));
+  date = {static_cast<int>(month - month_names.begin()) + 1, fixed_number(s, 0, 2), fixed_number(s, 7, 4), named};
+  return month != month_names.end() && date.year >= 0 ? std::optional(date) : std::nullopt;
 }
 
 /// The end of what separates a date from its clock: " ", "T", " @ ".
@@ -296,17 +312,14 @@ std::size_t end_of_gap(std::string_view s, std::size_t at) {
   return at + (s.substr(at).starts_with(" @ ") ? std::size_t{3} : std::size_t{1});
 }
 
-/// Reads "02-21-2026 ": the seconds from 1970 to midnight of that day, and the offset of the clock. A month comes first
-/// if either number can be a month, but between points the day does.
+/// Reads such a date: the seconds from 1970 to midnight of that day, and the offset of the clock.
 std::optional<std::pair<double, std::size_t>> read_date_before_year(std::string_view s) {
-  constexpr std::size_t date = 10;
-  if (!looks_like_date_before_year(s) || fixed_number(s, 6, 4) < 1970 ||
-      (s[date] != ' ' && s[date] != 'T' && s[date] != '_'))
-    return std::nullopt;
-  int month = fixed_number(s, 0, 2), day = fixed_number(s, 3, 2);
-  if (month > 12 || s[2] == '.') std::swap(month, day);
-  const auto seconds = seconds_of_date(fixed_number(s, 6, 4), month, day);
-  return seconds ? std::optional(std::pair(*seconds, end_of_gap(s, date))) : std::nullopt;
+  const auto date = find_date_before_year(s);
+  if (!date || date->year < 1970 || s.size() <= date->length) return std::nullopt;
+  const char gap = s[date->length];
+  if (gap != ' ' && gap != 'T' && gap != '_' && gap != ':') return std::nullopt;
+  const auto seconds = seconds_of_date(date->year, date->month, date->day);
+  return seconds ? std::optional(std::pair(*seconds, end_of_gap(s, date->length))) : std::nullopt;
 }
 
 /// A time as programs of Windows and browsers write it: "3/7/2025, 1:05:00 PM". Without a comma, a half of the day or
@@ -426,7 +439,7 @@ bool looks_like_clock(std::string_view s) {
 
 bool looks_like_time(std::string_view s) {
   if ((may_be_written(s) && find_written_time(s)) || find_epoch_seconds(s)) return true;
-  if (looks_like_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, 10)));
+  if (const auto date = find_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, date->length)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return looks_like_clock(s);
 }

@@ -2,6 +2,7 @@
 // message. Lines end at '\n' or '\r'; "\r\n" is one end.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,6 +55,9 @@ struct TimeStamp {
   std::size_t length = 0;
   bool has_date = false;
 };
+/// Of logs: in English, whatever the language of the system.
+inline constexpr std::array<std::string_view, 12> month_names{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 /// nullopt if the text does not begin with a valid time.
 std::optional<TimeStamp> read_time(std::string_view text);
 /// "Mar  4 05:06:07", as syslog and ts(1) print a time: in seconds since midnight, because the year is missing.

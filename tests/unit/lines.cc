@@ -146,6 +146,11 @@ TEST_CASE("a time is read with its date", "[lines]") {
   CHECK(read_time("3/7/2025, 1:05:00 PM - rest")->length == 20);
   CHECK(read_time("17/03/2025, 12:05:09 AM")->seconds == 1742169909);
   CHECK_FALSE(read_time("3/7/2025, 13:05:00 PM"));
+  for (const std::string_view named :
+       {"28-May-2024 07:02:44 rest", "28/May/2024:07:02:44 +0000", "28 May 2024 07:02:44"})
+    CHECK(read_time(named)->seconds == 1716879764);
+  CHECK_FALSE(read_time("31-Feb-2024 07:02:44"));
+  CHECK_FALSE(read_time("28-Mai-2024 07:02:44"));
   const auto bare = read_time("07:02:44,5");
   REQUIRE(bare);
   CHECK_FALSE(bare->has_date);
