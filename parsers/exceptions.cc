@@ -116,4 +116,14 @@ void crash(const Match& m, EventSink& sink) {
   if (!is_program_text(m.cursor.line().body())) sink.remark("end/crash");
 }
 
+void training_failed(const Match& m, EventSink& sink) {
+  constexpr int max_lines = 5;
+  constexpr std::string_view label = "og file: ";
+  sink.remark("run/training_failed");
+  const auto line = find_after(m.cursor, max_lines, label);
+  if (!line) return;
+  const std::string_view text = line->text, path = trimmed(text.substr(text.find(label) + label.size()));
+  if (!path.empty() && path.find(' ') == path.npos) sink.setting("named_log", path);
+}
+
 }  // namespace oomdoctor::parsers::exceptions

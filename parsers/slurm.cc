@@ -161,7 +161,7 @@ void cancelled(const Match& m, EventSink& sink) {
     return;  // the cancellation is Slurm's reaction to the memory failure
   if (is_near(m.cursor, 6, 0, answers_to_failed_task)) return;
   if (m[1].find("NODE FAILURE") != std::string_view::npos) return sink.remark("end/agent_lost");
-  sink.remark("run/cancelled");
+  sink.remark(m[1].find("PREEMPT") != std::string_view::npos ? "run/preempted" : "run/cancelled");
 }
 
 /// may_match: the state must be a separate word. CUDA_ERROR_OUT_OF_MEMORY is not one.

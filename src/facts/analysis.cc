@@ -171,7 +171,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct Lookalike {
     std::string_view setting, words;
   };
-  static constexpr std::array<Lookalike, 9> lookalikes{
+  static constexpr std::array<Lookalike, 10> lookalikes{
       {{"physics_buffer",
         "the scene needs a larger {} in PhysX's settings: a buffer of fixed size was too small, not memory"},
        {"worker_high", "Dask warned that {} is much for the limit of a worker; nothing failed"},
@@ -185,6 +185,8 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
        {"kernel_memory",
         "a kernel needs more of the chip's shared memory than the hardware has ({}), which is not the GPU's memory: "
         "smaller blocks or fewer stages help"},
+       {"nearly_requested",
+        "the job used {} of host RAM that it requested: a larger or longer run may reach its limit"},
        {"context_exceeded", "a request was longer than the model's context of {} tokens; memory was not the reason"}}};
   for (const Lookalike& lookalike : lookalikes)
     if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())

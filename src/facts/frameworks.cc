@@ -369,6 +369,22 @@ bool shows_no_learning(const ScanResult& scan, const Incident* incident, const F
   return std::none_of(words.begin(), words.end(), [&](std::string_view word) { return text.find(word) != text.npos; });
 }
 
+/// True if a line speaks of the training: it begins, or it failed.
+bool says_training(const ScanResult& scan) {
+  return scan.remark_counts.contains("phase/training") || scan.remark_counts.contains("run/training_failed");
+}
+
+/// True if more than steps shows a training: an evaluation draws a bar as well.
+bool shows_learning(const ScanResult& scan, const Incident& incident, const Facts& facts) {
+  static constexpr auto words = std::to_array<std::string_view>({"loss", "epoch", "train", "lr=", "lr:", "grad"});
+  for (const std::string_view name : {"phase.backward", "phase.optimizer", "trace.optimizer", "framework.trainer",
+                                      "framework.deepspeed", "framework.megatron", "framework.lightning"})
+    if (facts.is_true(name)) return true;
+  const std::string text = scan.last_progress ? lower(scan.last_progress->excerpt) : std::string();
+  return is_set_to_train(scan) || says_training(scan) || names_training(scan, incident) ||
+         std::any_of(words.begin(), words.end(), [&](std::string_view word) { return text.find(word) != text.npos; });
+}
+
 /// Sets run.trains. It is false only if the failed program has no training steps and nothing in the log is from a
 /// training. Image generators print the steps of their sampler, which do not count.
 void set_training(const ScanResult& scan, const Incident* incident, const Program* by, Facts& facts) {
@@ -383,6 +399,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
                                (answers_requests(scan, *incident) && !trains_for_request(scan, *incident)))) ||
       (incident != nullptr &&
        std::find(without_steps.begin(), without_steps.end(), incident->oom.framework) != without_steps.end());
+  if (incident != nullptr) facts.set("run.learns", Value{shows_learning(scan, *incident, facts)});
   facts.set("run.exports_only", Value{has_exports_only(scan, incident)});
   if (facts.is_true("trace.graph_capture") || facts.is_true("trace.profile_run"))
     facts.set("run.trains", Value{false});  // the engine was preparing itself, which is not a training step
@@ -391,8 +408,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
     facts.set("run.trains", Value{true});
   else if (uses || silent)
     facts.set("run.trains", Value{false});
-  else if (is_set_to_train(scan) || scan.remark_counts.contains("phase/training") ||
-           (incident != nullptr && names_training(scan, *incident)))
+  else if (is_set_to_train(scan) || says_training(scan) || (incident != nullptr && names_training(scan, *incident)))
     facts.set("run.trains", Value{true});
 }
 

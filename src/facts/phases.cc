@@ -199,6 +199,44 @@ bool paints(const Frame& f) {
   return calls && (is_work(target.substr(target.rfind('.') + 1)) || contains(code, ").images") ||
                    contains(code, ").frames") || contains(code, ").videos"));
 }
+/// "output_list.append(torch.zeros(shape, device=device))": a buffer for what the program keeps of an evaluation.
+bool makes_output_buffer(const Frame& f) {
+  static constexpr std::array<std::string_view, 6> makers{"torch.zeros(",      "torch.empty(", "torch.zeros_like(",
+                                                          "torch.empty_like(", "torch.full(",  ".new_zeros("};
+  static constexpr std::array<std::string_view, 5> kept{"output", "pred", "count_map", "result", "logits"};
+  std::size_t call = std::string_view::npos;
+  for (const std::string_view maker : makers) call = std::min(call, f.code.find(maker));
+  if (call == std::string_view::npos) return false;
+  const std::string target = lower(f.code.substr(0, call));  // what the buffer is for, not its shape
+  return std::any_of(kept.begin(), kept.end(), [&](std::string_view word) { return contains(target, word); });
+}
+
+/// True if the argument after the region of MONAI's sliding_window_inference(image, roi_size, sw_batch_size, …) is 1.
+bool has_window_batch_of_one(std::string_view code) {
+  constexpr std::string_view call = "sliding_window_inference(";
+  const std::size_t at = code.find(call);
+  if (at == code.npos) return false;
+  int depth = 0, argument = 0;
+  std::size_t begin = at + call.size();
+  for (std::size_t i = begin; i < code.size(); ++i) {
+    const char c = code[i];
+    depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+    if (depth >= 0 && (c != ',' || depth > 0)) continue;
+    if (argument == 2) return trimmed(code.substr(begin, i - begin)) == "1";
+    if (depth < 0) return false;
+    ++argument;
+    begin = i + 1;
+  }
+  return false;
+}
+
+/// "DataLoader(data, batch_size=1)", "sw_batch_size=1".
+bool names_batch_of_one(std::string_view code) {
+  constexpr std::string_view name = "batch_size=1";
+  const std::size_t at = code.find(name), end = at + name.size();
+  return at != code.npos && (end == code.size() || (!is_digit(code[end]) && code[end] != '.' && code[end] != '_'));
+}
+
 bool concatenates(std::string_view code) { return contains(code, "torch.cat(") || contains(code, "torch.stack("); }
 /// "self.loss_sum += loss": adds a tensor with its graph instead of a number.
 bool sums_tensors(const Frame& f) {
@@ -1139,6 +1177,15 @@ void phase_facts(const ScanResult& scan, const Incident& incident, const Phase& 
         Value{(user != nullptr && concatenates(user->code) && std::none_of(frames.begin(), frames.end(), in_forward)) ||
               mentions({"nested_concat", "pad_across_processes", "torch_pad_and_concatenate"})},
         here);
+    facts.set("trace.output",
+              Value{makes_output_buffer(frames.back()) && std::none_of(frames.begin(), frames.end(), in_forward)},
+              here);
+    facts.set("trace.windows", Value{mentions({"sliding_window_inference("})}, here);
+    facts.set("trace.batch_of_one",
+              Value{std::any_of(
+                  frames.begin(), frames.end(),
+                  [](const Frame& f) { return has_window_batch_of_one(f.code) || names_batch_of_one(f.code); })},
+              here);
     // The arguments of Flax's models show that a gradient is taken.
     const bool mentions_training = std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
       return contains(f.code, "train=True") || contains(f.code, "is_training=True") ||

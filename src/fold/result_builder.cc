@@ -77,6 +77,31 @@ bool is_printed_by_driver(const Cursor& cursor) {
   return next && next->text.find("(pid=") != std::string_view::npos;
 }
 
+/// True if a runtime of devices refused the memory. A driver answers ENOMEM for the memory of its device, and Python's
+/// class for it is MemoryError. Pinned memory is the host's.
+bool is_of_device_runtime(const Frame& innermost) {
+  static constexpr std::array<std::string_view, 5> runtimes{"tinygrad/runtime/ops_", "tinygrad/runtime/support/",
+                                                            "cupy/cuda/memory", "numba/cuda/cudadrv/", "pycuda/"};
+  static constexpr std::array<std::string_view, 6> hosts{"ops_cpu",  "ops_clang", "ops_llvm",
+                                                         "ops_disk", "ops_npy",   "ops_python"};
+  const auto names = [&](std::string_view part) { return innermost.file.find(part) != std::string::npos; };
+  return std::any_of(runtimes.begin(), runtimes.end(), names) && std::none_of(hosts.begin(), hosts.end(), names) &&
+         innermost.function.find("host") == std::string::npos && innermost.function.find("pinned") == std::string::npos;
+}
+
+/// Makes such a refusal one of the device.
+void correct_memory_by_runtime(Oom& oom, const Cursor& cursor) {
+  if (oom.kind != OomKind::host || oom.agent != Agent::cpu_allocator) return;
+  if (oom.message_format != "general" && oom.message_format != "memory-error") return;
+  std::vector<Frame> frames = read_traceback(cursor);
+  if (frames.empty() || !is_of_device_runtime(frames.back())) return;
+  oom.kind = OomKind::device;
+  oom.agent = Agent::driver;
+  oom.message_format = "general";
+  oom.traits = {OomTrait::prose};
+  oom.frames = std::move(frames);
+}
+
 /// The date in front of a line, which may follow a tag such as "[I ".
 std::optional<double> date_of(const Line& line) {
   constexpr std::size_t longest_tag = 8;
@@ -101,6 +126,7 @@ void ResultBuilder::begin_emit(const Cursor& cursor, const LineRef& line) {
   here_.begin(cursor, line);
   last_line_ = line.last_line;
   series_.begin_line();
+  runs_.begin_line(here_);
   if (line.line.prefix.time) add_time(*line.line.prefix.time);
 }
 
@@ -369,6 +395,7 @@ void ResultBuilder::oom(Oom oom) {
   if (may_be_quoted && (is_catalogue_entry(cursor) || is_quoted_in_text(cursor, !is_general_form(oom))))
     return remark("text/quoted", {});
   oom.caught |= is_python_warning(here_.cursor().line().body());
+  correct_memory_by_runtime(oom, cursor);
   if (merge_kill_report(oom)) return;
   const bool death = kill_report_rank(oom) > 0;
   for (std::size_t i = result_.incidents.size(); i-- > 0;) {

@@ -256,6 +256,7 @@ void RunTracker::advance(StreamState& stream, const CurrentLine& here, i64 times
 }
 
 void RunTracker::setting(const CurrentLine& here, bool changed) {
+  if (report_) return;
   if (!end_ && result_.progress_lines <= progress_before_) return;
   if (!restated_.first) restated_.first = here.evidence();
   ++restated_.count;
@@ -263,6 +264,7 @@ void RunTracker::setting(const CurrentLine& here, bool changed) {
 }
 
 void RunTracker::command(const CurrentLine& here) {
+  if (report_) return;
   const bool worked = result_.progress_lines > progress_before_;
   if (!here.origin().rank && (worked || (end_ && here.number() > end_->line))) begin_run(here);
 }
@@ -274,7 +276,8 @@ void RunTracker::exit(const CurrentLine& here, const Exit& exit) {
 }
 
 void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optional<double> number) {
-  if (id == "run/time_limit" || id == "run/cancelled") end_at(here, true, true);
+  if (id == "run/time_limit" || id == "run/cancelled" || id == "run/preempted") end_at(here, true, true);
+  if (id.starts_with("report/")) report(here, id);
   if (id == "end/exception" && !(end_ && end_->exited)) end_at(here, false, false);
   if (id == "run/command") {
     // The last line of a program may advise a command after a mark. In a session, another one was before.
@@ -301,10 +304,35 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
   const auto& now = here.ref().line.prefix.time;
   const bool at_once =
       id == "phase/load" && end_ && !end_->exited && now && end_->time && *now - *end_->time < shortest_start;
-  if (restarted && !at_once && end_ && here.number() > end_->line && (end_->exited || end_->stream == here.stream()))
+  if (restarted && !at_once && !report_ && end_ && here.number() > end_->line &&
+      (end_->exited || end_->stream == here.stream()))
     begin_run(here);
   else if (id == "run/resumed")
     end_run();
+}
+
+/// LSF appends the output and the report of each job to one file. The report names where the output is.
+void RunTracker::report(const CurrentLine& here, std::string_view id) {
+  if (id == "report/begin") {
+    if (output_below_) begin_run(here, here.evidence());
+    report_ = here.evidence();
+  } else if (report_ && id == "report/output_above") {
+    after_report_ = here.last() + 1;
+    report_.reset();
+  } else if (report_ && id == "report/output_below") {
+    if (end_ && end_->line >= report_->span.first_line) end_.reset();  // it says how the output below ends
+    output_below_ = true;
+    report_.reset();
+  }
+}
+
+void RunTracker::begin_line(const CurrentLine& here) {
+  if (after_report_ == 0) return;
+  Evidence first = here.evidence();
+  first.span.first_line = std::min(first.span.first_line, after_report_);
+  after_report_ = 0;
+  restated_ = {};
+  begin_run(here, std::move(first));
 }
 
 void RunTracker::failure(const CurrentLine& here, OomKind kind) {
@@ -322,7 +350,10 @@ void RunTracker::end_run() {
 
 /// The job was started again: step counters restart, and the settings printed before belong to the new run.
 void RunTracker::begin_run(const CurrentLine& here) {
-  const Evidence first = restated_.first ? *restated_.first : here.evidence();
+  begin_run(here, restated_.first ? *restated_.first : here.evidence());
+}
+
+void RunTracker::begin_run(const CurrentLine& here, Evidence first) {
   restated_ = {};
   anew_.reset();
   completed_ = false;

@@ -51,6 +51,8 @@ class RunTracker {
   /// `before_end` is called before a run ends, as long as the progress of its streams is known.
   RunTracker(ScanResult& out, std::function<void()> before_end) : result_(out), before_end_(std::move(before_end)) {}
 
+  /// Call it for each line with an event, before the event. A line after the report of a job belongs to another job.
+  void begin_line(const CurrentLine& here);
   /// A line printed this time, in seconds since 1970. Ignores a time without a date.
   void time(double time);
   /// A step that falls back to the start, after new settings or after an end, starts a new run. A step that goes on
@@ -128,6 +130,8 @@ class RunTracker {
   bool starts_anew() const;
   void end_run();
   void begin_run(const CurrentLine& here);
+  void begin_run(const CurrentLine& here, Evidence first);
+  void report(const CurrentLine& here, std::string_view id);
 
   ScanResult& result_;
   std::function<void()> before_end_;
@@ -140,14 +144,17 @@ class RunTracker {
   std::optional<End> end_;
   Restated restated_, restated_before_end_;
   std::optional<Anew> anew_;
-  std::optional<i64> furthest_;  ///< highest step that the ranks reached in this run
-  RunPlace place_;               ///< the current run
-  std::optional<double> time_;   ///< the latest date
-  i64 progress_before_ = 0;      ///< progress lines of earlier runs
-  bool completed_ = false;       ///< the current run reported that its work is finished
-  int uncompiled_ = -1;          ///< the latest run whose program could not be compiled; -1: none
-  double last_attempt_ = 0;      ///< highest number of an attempt so far
-  i64 commands_ = 0;             ///< command lines after a prompt
+  std::optional<i64> furthest_;     ///< highest step that the ranks reached in this run
+  RunPlace place_;                  ///< the current run
+  std::optional<double> time_;      ///< the latest date
+  i64 progress_before_ = 0;         ///< progress lines of earlier runs
+  bool completed_ = false;          ///< the current run reported that its work is finished
+  int uncompiled_ = -1;             ///< the latest run whose program could not be compiled; -1: none
+  double last_attempt_ = 0;         ///< highest number of an attempt so far
+  i64 commands_ = 0;                ///< command lines after a prompt
+  std::optional<Evidence> report_;  ///< the begin of a scheduler's report about a job, until its end
+  i64 after_report_ = 0;            ///< the line below such a report, if the output is above it
+  bool output_below_ = false;       ///< such reports are above the outputs
 };
 
 }  // namespace oomdoctor

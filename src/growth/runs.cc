@@ -16,8 +16,9 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 21> specs{{{"run/time_limit", "timeout", 6},
+constexpr std::array<EndSpec, 22> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
+                                         {"run/preempted", "preempted", 7},
                                          {"device/hardware", "device_error", 5},
                                          {"device/fault", "device_error", 5},
                                          {"device/remapped", "device_error", 1},

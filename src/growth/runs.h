@@ -13,8 +13,8 @@ namespace oomdoctor {
 
 /// The event that ended a run, if the log shows it and it was not memory.
 struct Ending {
-  std::string kind;  ///< "finished", "exception", "crash", "timeout", "cancelled", "disk_full", "limit", "nccl",
-                     ///< "device_error", "signal", "agent_lost", "exit"
+  std::string kind;  ///< "finished", "exception", "crash", "timeout", "cancelled", "preempted", "disk_full", "limit",
+                     ///< "nccl", "device_error", "signal", "agent_lost", "exit"
   Evidence at;
   bool decides = false;  ///< it explains the end by itself; an exit code alone does not show its reason
 };

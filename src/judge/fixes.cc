@@ -273,7 +273,15 @@ bool is_enough(double low, double high, const Need& need) { return need.whole &&
 // Only a saving with a known condition may be promised.
 bool counts(const Candidate& fix) { return fix.applies() && fix.saves && *fix.saves > 0; }
 
-ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need) {
+/// True if the fix makes use of the cache for the failed request, and the first cause is another: the next request of
+/// the same step may fail.
+bool serves_request_only(const FixRule& rule, const WeighedCauses& causes) {
+  const bool of_first = !causes.causes.empty() && std::find(rule.causes.begin(), rule.causes.end(),
+                                                            causes.causes.front().cause) != rule.causes.end();
+  return rule.share == "unallocated" && !causes.causes.empty() && !of_first;
+}
+
+ReportFix make_ranked(const Candidate& fix, const WeighedCauses& causes, const Facts& facts, const Need& need) {
   const FixRule& rule = *fix.rule;
   ReportFix out;
   out.id = rule.id;
@@ -289,6 +297,8 @@ ReportFix make_ranked(const Candidate& fix, const Facts& facts, const Need& need
   out.allows = rule.share == "limit";
   out.risk = find_risk(rule, facts);
   out.enough = counts(fix) && is_enough(*fix.low, *fix.saves, need);
+  out.serves_request = out.enough && serves_request_only(rule, causes);
+  out.enough &= !out.serves_request;
   out.if_not_already = fix.maybe_in_force || !fix.applies();
   out.why = rule.why.fill_sentences(facts);
   out.settings = choose_settings(rule, facts);
@@ -376,7 +386,8 @@ std::vector<const Candidate*> smallest_set(const std::vector<Candidate>& list, c
 
 /// nullopt for a leak: the next steps take what a fix saves. Without a saving in bytes, a plan gives the missing memory
 /// only.
-std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const Facts& facts, const Need& need) {
+std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const WeighedCauses& causes, const Facts& facts,
+                                    const Need& need) {
   if (!need.bytes || list.empty() || facts.is_true("trend.leak")) return std::nullopt;
   const auto set = smallest_set(list, facts, need);
   ReportPlan plan;
@@ -384,7 +395,9 @@ std::optional<ReportPlan> make_plan(const std::vector<Candidate>& list, const Fa
   plan.margin_bytes = rounded(need.margin);
   plan.at_least = need.at_least;
   const SavingsSum sum = sum_savings(set, facts);
-  plan.would_have_fitted = is_enough(sum.low(), sum.high(), need);
+  plan.would_have_fitted = is_enough(sum.low(), sum.high(), need) &&
+                           !std::all_of(set.begin(), set.end(),
+                                        [&](const Candidate* fix) { return serves_request_only(*fix->rule, causes); });
   for (const auto* fix : set) plan.fixes.push_back(fix->rule->id);
   // A larger cap leaves the peak as it is.
   const bool of_memory =
@@ -442,12 +455,12 @@ Prescription prescribe(const RulePack& pack, const WeighedCauses& causes, const 
   candidates.erase(guesses, candidates.end());
   const auto list = choose_fixes(std::move(candidates));
   for (const auto& fix : list) {
-    out.fixes.push_back(make_ranked(fix, facts, need));
+    out.fixes.push_back(make_ranked(fix, causes, facts, need));
     add_doubts(fix, facts, out);
   }
   if (!list.empty() && counts(list.front()) && need.bytes && !list.front().to_come)
     out.fixes.front().falls_short = *list.front().saves < *need.bytes;
-  out.plan = make_plan(list, facts, need);
+  out.plan = make_plan(list, causes, facts, need);
   return out;
 }
 

@@ -22,8 +22,9 @@ bool changes_a_setting(const ReportFix& fix) {
 }
 
 /// After an end that memory did not cause. An error of the program, a full disk and a time limit come again; whether a
-/// signal, a lost node or a GPU's fault does, the log does not show.
+/// signal, a lost node or a GPU's fault does, the log does not show. A preemption says nothing about the job.
 Retry decide_retry_after(const std::optional<Ending>& ending) {
+  if (ending && ending->kind == "preempted") return {"retry_unchanged", ""};
   constexpr std::array lasting{"exception", "disk_full", "limit", "timeout"};
   const bool lasts = ending && std::find(lasting.begin(), lasting.end(), ending->kind) != lasting.end();
   return {lasts ? "stop" : "unknown", ""};

@@ -285,6 +285,7 @@ struct ReportFix {
   std::string saves_formula;
   int cost = 0, risk = 0;       ///< classes: cost 0 to 4, risk 0 to 3
   bool enough = false;          ///< this fix alone frees the missing memory, with the margin
+  bool serves_request = false;  ///< it covers the failed request, and the step may need more; not in the JSON
   bool falls_short = false;     ///< the first fix, and less than what is missing with the margin; not in the JSON
   bool if_not_already = false;  ///< the log does not show whether it is already set
   std::string why;              ///< the numbers of this log that support it

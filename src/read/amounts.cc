@@ -47,10 +47,16 @@ constexpr std::array size_roles{Role::unallocated, Role::asked,      Role::free,
                                 Role::used,        Role::allocated,  Role::reserved, Role::total,
                                 Role::limit,       Role::difference, Role::sized};
 
+/// "Cache usage 21749760", "swap used: 3 GB": what the system keeps, not what a process uses.
+bool is_kept_by_system(const Sentence& sentence, std::size_t use) {
+  return use > 0 && one_of(sentence[use - 1].name, {"cache", "caches", "buffers", "swap"});
+}
+
 std::optional<Role> role_at(const Sentence& sentence, std::size_t i) {
   if (sentence[i].kind != Token::Kind::word) return std::nullopt;
   for (const Role role : size_roles)
-    if (failure_lexicon().match(role, sentence.all(), i)) return role;
+    if (failure_lexicon().match(role, sentence.all(), i))
+      return role == Role::used && is_kept_by_system(sentence, i) ? std::nullopt : std::optional(role);
   return std::nullopt;
 }
 
@@ -186,6 +192,22 @@ class RoleFinder {
     for (std::size_t i = amount().begin; i-- > previous_end() && amount().begin - i <= max_before && !compared;)
       compared = sentence_[i].name == "than";
     if (compared && amount().role != Role::asked && !labelled_free_) amount().role = Role::limit;
+    if (amount().role == Role::limit && is_floor()) amount().role.reset();
+  }
+
+  /// "cache usage is less than minimum 400 MB", "below the threshold of 2 GB": a least size does not limit what a
+  /// process may use. "Less than the allowed maximum" is a limit.
+  bool is_floor() const {
+    bool below = false;
+    for (std::size_t i = amount().begin; i-- > previous_end() && amount().begin - i <= max_before;) {
+      const std::string_view name = sentence_[i].name;
+      if (sentence_.ends_at(i) || name.starts_with("limit") || name.starts_with("max") ||
+          one_of(name, {"allowed", "permitted", "quota", "cap", "ceiling"}))
+        return false;
+      below |= one_of(name, {"minimum", "min", "floor", "below", "beneath", "under"}) ||
+               (name == "than" && i > 0 && one_of(sentence_[i - 1].name, {"less", "lower", "smaller", "fewer"}));
+    }
+    return below;
   }
 
   /// "1.05 GiB of 79.25 GiB", "3.2 GB / 8 GB": the second is the total.

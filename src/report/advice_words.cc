@@ -330,6 +330,7 @@ std::string performed_checks_words(const Report& report) {
 std::string cost_words(const ReportFix& fix) { return fmt::format("{}", fmt::join(cost_parts(fix), ", ")); }
 
 std::string_view sufficiency_words(const ReportFix& fix) {
+  if (fix.serves_request) return "covers this request";
   return fix.enough ? enough_words : fix.falls_short ? "may not be enough on its own" : "";
 }
 
@@ -358,6 +359,13 @@ std::string plan_words(const Report& report) {
       fmt::format("Short by {}{}, or {} with a 5% margin", plan.at_least ? "at least " : "",
                   computed_bytes_text(plan.need_bytes - plan.margin_bytes), computed_bytes_text(plan.need_bytes));
   if (numbers.empty()) return text + ".";
+  const bool serves = std::all_of(report.fixes.begin(), report.fixes.end(), [&](const ReportFix& fix) {
+    const bool planned = std::find(plan.fixes.begin(), plan.fixes.end(), fix.id) != plan.fixes.end();
+    return !planned || fix.serves_request;
+  });
+  if (serves)
+    return fmt::format("{}; fix {} covers the failed request, and the step may need more.", text,
+                       fmt::join(numbers, " and "));
   text += fmt::format("; {} {}", numbers.size() == 1 ? "fix" : "fixes", fmt::join(numbers, " and "));
   const ReportIncident* failure = verdict_incident(report);
   const auto capacity = failure != nullptr ? failure->capacity_bytes : std::nullopt;

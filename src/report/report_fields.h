@@ -341,7 +341,7 @@ void fields(auto& field, Is<ReportFix> auto& of) {
   field("settings", of.settings);
   field("not_with", of.not_with);
   field("verify", of.verify, if_any);
-  field.words_only(of.diagnostic, of.outside, of.allows, of.falls_short, of.facts);
+  field.words_only(of.diagnostic, of.outside, of.allows, of.serves_request, of.falls_short, of.facts);
   field("locations", of.locations, if_any);
 }
 

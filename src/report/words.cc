@@ -134,7 +134,6 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
        {"): 95,", "an error of the GPU's memory, not contained (Xid 95)"},
        {"): 119,", "a timeout of the GPU's system processor (Xid 119)"},
        {"Xid", "an Xid error of the GPU"},
-       {"PREEMPT", "a preemption"},
        {"SIGHUP", "SIGHUP: its terminal or session was closed"},
        {"got signal: 15", "SIGTERM: something asked it to stop"},
        {"got signal: 1", "SIGHUP: its terminal or session was closed"},
@@ -157,7 +156,7 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
   if (const std::string_view words = kind == "signal" ? exit_code_words(line) : ""; !words.empty()) return words;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> table = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> table = {
       {{"exception", "an exception"},
        {"peer_gone", "a lost connection to another process"},
        {"agent_lost", "the loss of the machine or agent that ran it"},
@@ -165,6 +164,7 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
        {"crash", "a crash"},
        {"timeout", "a time limit"},
        {"cancelled", "a cancellation"},
+       {"preempted", "a preemption"},
        {"disk_full", "a full disk or quota"},
        {"limit", "a limit on threads or processes"},
        {"nccl", "a collective timeout"},
