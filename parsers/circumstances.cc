@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/bytes.h"
@@ -31,6 +32,22 @@ void group_under_pressure(const Match& m, EventSink& sink) {
   const auto size = [&](std::size_t group) { return bytes_text(leading_integer(m[group])); };
   sink.setting("use_at_kill", fmt::format("{} of {} of RAM and {} of {} of swap were in use, each more than {}",
                                           size(4), size(5), size(6), size(7), m[8]));
+}
+
+/// The limit on mappings is on the line, or alone on the next one. "48211 /proc/7012/maps" may be some lines away.
+void map_limit(const Match& m, EventSink& sink) {
+  constexpr int reach = 6;
+  if (m.has(1)) sink.setting("max_map_count", m[1]);
+  bool next = !m.has(1);
+  const auto read = [&](const Line& line) {
+    const std::string_view text = trimmed(line.body()), number = text.substr(0, text.find(' '));
+    if (std::exchange(next, false) && only_digits(text)) sink.setting("max_map_count", text);
+    if (only_digits(number) && text.substr(number.size()).starts_with(" /proc/") && text.ends_with("/maps"))
+      sink.cite(line), sink.setting("mappings", number), sink.cite(m.cursor.line());
+    return true;
+  };
+  m.cursor.forward(reach, read);
+  m.cursor.backward(reach, read);
 }
 
 /// The highest of the pauses nearby counts: a worker is paused again and again.

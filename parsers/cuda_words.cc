@@ -29,4 +29,17 @@ void openacc(const Match& m, EventSink& sink) {
 /// accepts: true if the line is not the driver's refusal of an allocation, which has a size.
 bool is_no_allocation(std::string_view line) { return line.find("failed to allocate") == line.npos; }
 
+/// The next line may have the end of the message.
+void namd(const Match& m, EventSink& sink) {
+  Oom oom;
+  oom.agent = Agent::driver;
+  oom.framework = "namd";
+  oom.message_format = "namd";
+  Origin where;
+  where.device = static_cast<int>(leading_integer(m[1]));
+  sink.at(where);
+  if (const auto end = find_after(m.cursor, 1, "): out of memory")) sink.claim_through(end->number);
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::cuda_words

@@ -44,9 +44,32 @@ bool is_echo(std::string_view text) {
 
 }  // namespace
 
-/// The line without its time, its tags and the place in the source, and without the level of a logger.
+/// The length of the name that a runner of several programs prints in front of a line: "[node-a]  ", "trainer-0: ".
+std::size_t runner_tag(std::string_view line) {
+  constexpr std::size_t longest = 40;
+  const bool bracket = line.starts_with('[');
+  std::size_t end = bracket ? 1 : 0;
+  bool letter = false, dashed = false;
+  while (end < line.size() && end < longest && (is_dashed_name_char(line[end]) || line[end] == '.')) {
+    letter |= is_letter(line[end]);
+    dashed |= line[end++] == '-';
+  }
+  const std::string_view rest = line.substr(end);
+  const bool numbered = dashed && is_digit(line[end == 0 ? 0 : end - 1]);
+  if (!letter || !(bracket ? rest.starts_with("] ") : numbered && rest.starts_with(": "))) return 0;
+  const std::size_t message = line.find_first_not_of(' ', end + 1);
+  return message == line.npos ? 0 : message;
+}
+
+/// The line without its time, its tags and the place in the source.
+std::string_view untagged(std::string_view line) {
+  line.remove_prefix(runner_tag(line));
+  return skip_location(line.substr(peel_prefix(line).length));
+}
+
+/// The same without the level of a logger.
 std::string_view message_of(std::string_view line) {
-  std::string_view body = skip_location(line.substr(peel_prefix(line).length));
+  std::string_view body = untagged(line);
   for (const std::string_view level : {"ERROR ", "ERROR: ", "CRITICAL ", "FATAL "})
     if (body.starts_with(level)) return trimmed(body.substr(level.size()));
   return body;
@@ -86,18 +109,36 @@ double kind_of_exception(std::string_view name) {
   return hash;
 }
 
-/// True if the program printed nothing below: its tail of a log may have the exception without the traceback.
+/// True for a line that the text of an exception continues with: "[SQL: …]", "(Background on this error at: …)".
+bool continues_text(const Line& line) {
+  const std::string_view text = trimmed(line.text);
+  return text.empty() || (line.prefix.length == 0 && ((text.starts_with('[') && text.ends_with(']')) ||
+                                                      (text.starts_with('(') && text.ends_with(')'))));
+}
+
+/// True if the program printed nothing below: its tail of a log may have the exception without the traceback. The text
+/// of the exception may go on.
 bool is_last_line(const Match& m) {
+  constexpr int most = 6;
+  constexpr std::string_view blanks = " \t\r\n";
   bool last = true;
-  m.cursor.forward(3, [&](const Line& line) { return last = trimmed(line.text).empty(); });
-  return last && m.cursor.surroundings_below().find_first_not_of(" \t\r\n") == std::string_view::npos;
+  int rows = 0;
+  std::string_view end;  // of the text
+  m.cursor.forward(most, [&](const Line& line) {
+    last = continues_text(line);
+    if (last && !trimmed(line.text).empty()) end = trimmed(line.text), ++rows;
+    return last;
+  });
+  std::string_view below = m.cursor.surroundings_below();
+  while (!below.empty() && blanks.find(below.back()) != blanks.npos) below.remove_suffix(1);
+  return last && rows < most && (rows == 0 ? below.empty() : below.ends_with(end));
 }
 
 void exception(const Match& m, EventSink& sink) {
   if (failed_to_compile(m)) sink.remark("run/not_compiled");
   const std::string_view line = m.cursor.line().text, body = message_of(line);
   // A program may log what it caught. A launcher's signal has a reason above it, and a device's error is an end itself.
-  const bool logged = body != skip_location(line.substr(peel_prefix(line).length));
+  const bool logged = body != untagged(line);
   const bool traced = is_near(m.cursor, 12, 0, {"  File \"", "Traceback (most recent call last)"});
   constexpr std::array<std::string_view, 3> echoes{"got signal", "SystemExit", "CUDA error"};
   const bool echo = std::any_of(echoes.begin(), echoes.end(), [&](auto e) { return body.find(e) != body.npos; });

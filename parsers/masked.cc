@@ -10,6 +10,7 @@
 
 #include "read/context.h"
 #include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::masked {
 namespace {
@@ -27,14 +28,54 @@ struct GpuRoom {
   i64 free = 0, total = 0;
 };
 
+std::optional<GpuRoom> valid_room(i64 free, i64 total) {
+  return total > 0 && free <= total ? std::optional(GpuRoom{free, total}) : std::nullopt;
+}
+
 /// TensorFlow and XLA print it below the status: "Memory usage: 15364980736 bytes free, 15655829504 bytes total."
-std::optional<GpuRoom> find_room(const Cursor& cursor) {
+std::optional<GpuRoom> find_room_below(const Cursor& cursor) {
   static constexpr std::string_view words = "Memory usage: ";
   const auto line = find_after(cursor, 3, words);
   if (!line) return std::nullopt;
   const std::string_view sizes = line->text.substr(line->text.find(words) + words.size());
-  const GpuRoom room{leading_integer(sizes), leading_integer(between(sizes, "free, ", " bytes"))};
-  return room.total > 0 && room.free <= room.total ? std::optional(room) : std::nullopt;
+  return valid_room(leading_integer(sizes), leading_integer(between(sizes, "free, ", " bytes")));
+}
+
+/// "GPU 0: 21.10 GiB free of 21.96 GiB", "GPU memory: 21.10 GiB free, 21.96 GiB total".
+std::optional<GpuRoom> read_room(std::string_view line) {
+  bool of_device = false;
+  for (const std::string_view word : {"GPU", "gpu", "cuda", "CUDA", "VRAM", "device", "Device"})
+    of_device |= line.find(word) != line.npos;
+  if (!of_device) return std::nullopt;
+  for (const std::string_view label : {" free of ", " free, ", " free / "}) {
+    const std::size_t at = line.find(label);
+    if (at == line.npos || (label == " free, " && line.find(" total", at) == line.npos)) continue;
+    const std::size_t number = line.substr(0, at).rfind(' ', at - std::min<std::size_t>(at, 5));
+    const auto free = read_size(dense(line.substr(number == line.npos ? 0 : number + 1, at - number - 1)));
+    const auto total = read_size(dense(line.substr(at + label.size(), 16)));
+    if (free && total) return valid_room(free->count, total->count);
+  }
+  return std::nullopt;
+}
+
+/// The program printed it shortly before: only lines of the traceback and a few others are in between. What it did
+/// since an earlier print may have filled the GPU.
+std::optional<GpuRoom> find_room_above(const Cursor& cursor) {
+  constexpr int max_traceback = 120, max_others = 3;
+  std::optional<GpuRoom> room;
+  int others = 0;
+  cursor.backward(max_traceback, [&](const Line& line) {
+    const std::string_view body = line.body();
+    if (body.starts_with(' ') || body.starts_with("Traceback") || trimmed(body).empty()) return true;
+    room = read_room(body);
+    return !room && ++others < max_others;
+  });
+  return room;
+}
+
+std::optional<GpuRoom> find_room(const Cursor& cursor) {
+  const auto below = find_room_below(cursor);
+  return below ? below : find_room_above(cursor);
 }
 
 /// A refused allocation and the line that prints it.
@@ -61,8 +102,11 @@ void status(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body()) || follows_device_fault(m.cursor)) return;
   constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
   const auto room = find_room(m.cursor);
-  if (room && room->free > room->total / min_free_divisor)
+  if (room && room->free > room->total / min_free_divisor) {
+    sink.setting("free_at_status", fmt::format("{:.2f} of {:.2f} GiB", static_cast<double>(room->free) / GiB,
+                                               static_cast<double>(room->total) / GiB));
     return sink.remark("device/room", static_cast<double>(room->free) / static_cast<double>(room->total));
+  }
   Oom oom = masked_failure(m[1]);
   if (room) oom.free = Bytes{room->free, 0}, oom.capacity = Bytes{room->total, 0};
   // PyTorch's checks print the failed call.

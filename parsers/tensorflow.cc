@@ -294,17 +294,27 @@ Next find_next(const Cursor& cursor) {
 
 /// Emits a refusal of the driver unless the pool reports the failure itself or recovers.
 void emit_refusal(const Match& m, i64 bytes, EventSink& sink, Oom oom) {
+  constexpr int max_retries = 64;
   bool first = true;  // the pool retries with smaller sizes; only the first refusal of a run counts
   m.cursor.backward(1, [&](const Line& line) {
     if (is_refusal(line.text)) first = bytes > refused_bytes(line.text);
     return false;
   });
   if (!first) return;
+  i64 least = bytes, retries = 0;
+  m.cursor.forward(max_retries, [&](const Line& line) {
+    const i64 smaller = is_refusal(line.text) ? refused_bytes(line.text) : 0;
+    if (smaller <= 0 || smaller >= least) return false;
+    least = smaller;
+    ++retries;
+    return true;
+  });
   const Next next = find_next(m.cursor);
   if (next == Next::collected) sink.remark("tensorflow/collected");
   if (next == Next::failure || next == Next::recovered || next == Next::collected) return;
   // Growth of the pool is refused at level "I", before 2.5 also at "E": then only steps that follow show that the
   // program could do without.
+  if (retries > 0 && oom.agent == Agent::driver) sink.setting("pool_refused", fmt::format("{} bytes", least));
   oom.caught = next == Next::steps || (next == Next::work && m.cursor.line().text.find(": I ") != std::string::npos);
   if (bytes > 0) oom.request = Bytes{bytes, 0};
   sink.oom(std::move(oom));
@@ -358,6 +368,9 @@ void allocator(const Match& m, EventSink& sink) {
   std::optional<Line> in_use;
   FreeChunks free;
   UsedChunks used_chunks;
+  bool traced = false;
+  int frames_apart = 0;
+  constexpr int max_frames_apart = 4;  // lines of a chained traceback that are not of a frame
   bool exception = false;  // XLA's exception reports the same request in whole bytes, so only that exception is emitted
   // Takes the limit and the usage from the dump. The next report, an exception or a traceback ends the dump early.
   m.cursor.forward(max_dump_lines, [&](const Line& line) {
@@ -367,7 +380,13 @@ void allocator(const Match& m, EventSink& sink) {
     if (text.find("Out of memory while trying to allocate") != text.npos ||
         text.find("Out of memory allocating") != text.npos)
       exception = true;
-    if (exception || text.starts_with("Traceback (most recent")) return false;
+    if (exception) return false;
+    // XLA's exception may come with the traceback only.
+    if (traced || text.starts_with("Traceback (most recent")) {
+      const bool in_trace = !traced || text.empty() || text[0] == ' ' || ++frames_apart < max_frames_apart;
+      traced = true;
+      return in_trace;
+    }
     if (text.find("bfc_allocator") != text.npos) last = line.number;
     if (const auto limit = parse_statistic(text, "Limit:")) oom.limit = limit;
     if (const auto used = parse_statistic(text, "InUse:")) oom.allocated = used, last = line.number, in_use = line;

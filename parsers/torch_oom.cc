@@ -80,6 +80,15 @@ bool fills_device(const OtherProcess& process, const Oom& oom) {
   return oom.capacity && oom.free && process.used.count >= (oom.capacity->count - oom.free->count) / 100 * 97;
 }
 
+/// True if the listed processes and PyTorch's memory do not fit on the device together, so this process is in the list.
+bool counts_twice(const Oom& oom) {
+  if (!oom.capacity || !oom.free || !oom.allocated) return false;
+  Bytes sum = *oom.allocated + oom.unallocated.value_or(Bytes{});
+  for (const OtherProcess& process : oom.others) sum = sum + process.used;
+  const Bytes beyond = sum - (*oom.capacity - *oom.free);
+  return beyond.count > beyond.slack + max_context;
+}
+
 /// Whether the process can be the one whose PyTorch reported: it holds PyTorch's memory plus a CUDA context.
 bool can_be_self(const OtherProcess& process, const Oom& oom) {
   const bool alone = oom.others.size() == 1 && fills_device(process, oom);
@@ -88,7 +97,7 @@ bool can_be_self(const OtherProcess& process, const Oom& oom) {
   // counts more than the driver does.
   if (alone && oom.allocated->count > oom.capacity->count / 100 * 6) return true;
   const i64 rest = process.used.count - oom.allocated->count - oom.unallocated.value_or(Bytes{}).count;
-  return rest >= -64 * MiB && (rest <= max_context || alone);
+  return rest >= -64 * MiB && (rest <= max_context || alone || counts_twice(oom));
 }
 
 /// In a container the driver lists this process under its pid on the host, and the message has no sentence about "this

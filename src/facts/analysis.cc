@@ -76,9 +76,10 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
   for (const Event& event : scan.remarks) {
     const Remark* remark = remark_of(event, "device/room");
     if (remark == nullptr || !remark->number) continue;
+    const auto sizes = scan.settings.find("free_at_status");
     notes.push_back({Severity::warning,
-                     fmt::format("memory was not short when the library failed: {:.0f}% of the device was free",
-                                 100 * *remark->number),
+                     fmt::format("memory was not short when the library failed: {:.0f}% of the device was free{}",
+                                 100 * *remark->number, sizes == scan.settings.end() ? "" : ", " + sizes->second.value),
                      event.evidence});
     return;
   }

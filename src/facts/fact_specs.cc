@@ -291,6 +291,8 @@ const std::vector<FactSpec>& fact_specs() {
        "which limit, not the host's RAM, was reached: java-heap, java-direct, java-classes, javascript-heap, "
        "wasm-heap, "
        "spark-results, array-limit, program-limit (the program's own) or locked-limit (of locked memory)"},
+      {"host.maps_full", truth,
+       "the limit on mappings was reached, or the kernel refused to map a file while half of the RAM was available"},
       {"host.tiny_request", truth, "some pages were refused: by a limit on mappings or addresses, not by full memory"},
       {"host.victims", count, "processes that the kernel killed at once"},
       {"host.fork", truth, "a fork was refused: it promises all memory of its parent once more"},
@@ -458,6 +460,14 @@ const std::vector<FactSpec>& fact_specs() {
       {"settings.use_at_kill", text, "RAM and swap in use when a daemon killed for both"},
       {"settings.kill_threshold", ratio, "share of the host RAM above which Ray kills"},
       {"settings.max_map_count", count, "how many mappings a process may have"},
+      {"settings.pool_refused", bytes,
+       "the least that a pool requested from the driver in vain, in retries with smaller sizes"},
+      {"settings.usage_before_limit", bytes,
+       "memory in use when it was last measured before the job reached its limit"},
+      {"settings.earlyoom_limit", text, "share of the RAM below which earlyoom kills, if swap is short too"},
+      {"settings.java_heap", bytes, "-Xmx in a command that the log prints"},
+      {"settings.refused_label", text, "the label of the array that was refused"},
+      {"settings.mappings", count, "how many mappings the process had"},
       {"settings.overcommit_memory", count, "the kernel's rule for promises of memory: 2 is strict"},
       {"settings.commit_limit", bytes, "the largest sum of promises under the kernel's strict rules"},
       {"settings.committed", bytes, "memory that the kernel had promised"},

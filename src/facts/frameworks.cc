@@ -492,7 +492,7 @@ bool fails_in_pytest(const ScanResult& scan, const Incident* incident) {
 bool works_without_model(std::string_view framework) {
   static constexpr auto names = std::to_array<std::string_view>(
       {"xgboost", "lightgbm", "catboost", "rapids", "faiss", "cupy", "numba", "blender", "optix", "miner", "physx",
-       "relion", "cryosparc", "gromacs", "kokkos", "openmm", "unreal"});
+       "relion", "cryosparc", "gromacs", "kokkos", "openmm", "namd", "unreal"});
   return std::find(names.begin(), names.end(), framework) != names.end();
 }
 

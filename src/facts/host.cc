@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/ascii.h"
+#include "base/parse_whole.h"
 #include "facts/analysis.h"
 
 namespace oomdoctor {
@@ -89,6 +90,20 @@ bool makes_item(const Incident& incident) {
   const auto& frames = incident.oom.frames;
   return std::any_of(frames.begin(), frames.end(),
                      [](const Frame& f) { return !f.library && f.function == "__getitem__"; });
+}
+
+/// True if the process had as many mappings as it may have. Tools round neither number; the count is of a moment later.
+bool reaches_map_limit(const ScanResult& scan) {
+  constexpr i64 near = 64;
+  const auto mappings = scan.settings.find("mappings"), limit = scan.settings.find("max_map_count");
+  return mappings != scan.settings.end() && limit != scan.settings.end() &&
+         leading_integer<i64>(mappings->second.value) + near >= leading_integer<i64>(limit->second.value);
+}
+
+/// True if the failed call maps a file, which takes addresses and no RAM.
+bool maps_file(const Incident& incident) {
+  const auto& frames = incident.oom.frames;
+  return !frames.empty() && frames.back().code.find("mmap.mmap(") != std::string::npos;
 }
 
 /// True if the innermost frame of the job's own code appends to a collection where a data set is made.
@@ -229,8 +244,14 @@ void host_facts(const ScanResult& scan, const Incident& primary, Facts& facts) {
   set_true("host.pinned_failed", pinned);
   set_true("host.allocation_failed", by({Agent::cpu_allocator}) && !pinned && !heap);
   constexpr i64 some_pages = 64 * KiB;
-  set_true("host.tiny_request", by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 &&
-                                    oom.request->count <= some_pages && oom.has(OomTrait::maps));
+  const Series* left =
+      find_last_reading(scan, primary, [](const Series& s) { return s.metric == Metric::host_available; });
+  const auto machine = size_of_setting(scan, "machine_memory");
+  const bool has_room = left != nullptr && machine && left->last_value >= 0.5 * static_cast<double>(*machine);
+  const bool maps_full = by({Agent::cpu_allocator}) && (reaches_map_limit(scan) || (maps_file(primary) && has_room));
+  set_true("host.maps_full", maps_full);
+  set_true("host.tiny_request", maps_full || (by({Agent::cpu_allocator}) && oom.request && oom.request->count > 0 &&
+                                              oom.request->count <= some_pages && oom.has(OomTrait::maps)));
   set_true("host.loader", uses_loader(scan, primary));
   set_true("host.item", by({Agent::cpu_allocator}) && makes_item(primary));
   set_true("host.keeps_items", by({Agent::cpu_allocator}) && collects_items(primary));

@@ -21,6 +21,21 @@ constexpr std::array<std::string_view, 36> openings{
     "log.",     "warnings.warn", "self.",  "def ",    "class ",  "import ", "from ",       "if ",     "if(",
     "while ",   "for ",          "//",     "/*",      "\"\"\"",  "'''",     "TORCH_CHECK", "case ",   "std::cerr"};
 
+/// True for a line that only a shell script has: the head of a block, NAME='…' or name=$(…). `name` is the length of
+/// the name at its start. A trace of the shell ("+ NAME=…") shows neither quotes of variables nor blocks.
+bool is_shell(std::string_view text, std::size_t name) {
+  static constexpr std::array<std::string_view, 3> heads{"; then", "; do", " do"};
+  static constexpr std::array<std::string_view, 5> commands{"grep -", "set -e", "set -u", "awk '", "sed -"};
+  if (text == "fi" || text == "done" || text == "esac" || text.starts_with("#!/")) return true;
+  if (std::any_of(commands.begin(), commands.end(), [&](auto c) { return text.starts_with(c); })) return true;
+  const bool block = text.starts_with("if ") || text.starts_with("for ") || text.find("while ") != text.npos ||
+                     text.find("until ") != text.npos || text.starts_with("elif ");
+  if (block && std::any_of(heads.begin(), heads.end(), [&](auto h) { return text.ends_with(h); })) return true;
+  const std::string_view value = text.substr(name);
+  return name > 0 &&
+         ((value.starts_with("='") && value.size() > 2 && value.ends_with('\'')) || value.starts_with("=$("));
+}
+
 }  // namespace
 
 std::string_view between(std::string_view text, std::string_view open, std::string_view close) {
@@ -69,6 +84,7 @@ bool is_program_text(std::string_view body) {
   if (name > 0 && text.substr(name).starts_with("=\"") && text.ends_with('"') &&
       (text.find("${") != text.npos || text.find("[$") != text.npos || text.find(" $") != text.npos))
     return true;
+  if (is_shell(text, name)) return true;
   if (text.starts_with("from ") && text.find(" import ") != text.npos) return true;
   for (const auto opening : openings) {
     if (!text.starts_with(opening)) continue;

@@ -719,6 +719,38 @@ bool is_manual_example(const Cursor& cursor) {
   return marked && instructed && !told;
 }
 
+bool is_in_back_ticks(const Cursor& cursor) {
+  constexpr int reach = 8;
+  const std::string_view text = trimmed(cursor.line().body());
+  const auto ticks = std::count(text.begin(), text.end(), '`');
+  if (ticks == 0 || ticks % 2 != 0 || is_logged(cursor.line())) return false;
+  std::string outside;
+  bool open = false;
+  for (const char c : text) {
+    if (c == '`')
+      open = !open;
+    else if (!open && c != '*')
+      outside += c;
+  }
+  static constexpr std::array<std::string_view, 6> failures{"memory", "OOM", "oom", "rror:", "illed", "alloc"};
+  if (contains_one(outside, failures)) return false;
+  const bool listed = text.starts_with("- ") || text.starts_with("* ") || text.starts_with("| ") ||
+                      text.starts_with("> ") || (is_digit(text[0]) && text.find(". ") < 3);
+  const auto words = std::count(outside.begin(), outside.end(), ' ');
+  constexpr int min_words = 3;
+  if (!listed || words < min_words) return false;
+  bool logged = false;
+  const auto look = [&](const Line& line) {
+    logged |= classify_line(line) == TextKind::log;
+    return !logged;
+  };
+  cursor.backward(reach, look);
+  cursor.forward(reach, look);
+  static constexpr std::array<std::string_view, 7> persons{" i ",  " i'm ",     " i've ", " my ",
+                                                           " me ", " it fails", " got "};
+  return !logged && !contains_one(" " + prose_of(outside), persons) && !is_reported_by_writer(cursor);
+}
+
 // Counts code, prose and log lines around the current one. One log line or a tag decides against text. A line that is
 // code itself needs fewer of them.
 bool is_quoted_in_text(const Cursor& cursor, bool exact) {

@@ -53,6 +53,10 @@ bool is_in_patch(const Cursor& cursor);
 /// Reports of a failure speak of their writer.
 bool is_manual_example(const Cursor& cursor);
 
+/// True if all words of the failure are in back ticks, in an item of a list that speaks of no failure of its
+/// writer: "- **`CUDA out of memory.`** – lower `--batch-size`".
+bool is_in_back_ticks(const Cursor& cursor);
+
 /// True if the line is part of program code or of a manual that quotes a message: its neighbours are not lines of a
 /// log. A message in a program's exact form below prose may be the end of a program that printed sentences. So prose
 /// has to enclose or introduce it.

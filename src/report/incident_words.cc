@@ -219,6 +219,8 @@ std::string numbers_in_words(const Oom& oom, const Facts& facts, PrintedSizes& p
     return fmt::format("{} requested, 0 bytes of {} allocated", print.quoted(*oom.request), print.text(*oom.capacity));
   if (oom.request && oom.allocated)
     return fmt::format("{} requested with {} allocated", print.quoted(*oom.request), print.text(*oom.allocated));
+  if (oom.request && oom.capacity && oom.kind == OomKind::device)
+    return fmt::format("{} requested, {} in total", print.quoted(*oom.request), print.text(*oom.capacity));
   if (oom.request) return print.quoted(*oom.request) + " requested";
   if (oom.process) return print.text(*oom.process) + " in use";
   return "";

@@ -195,6 +195,15 @@ bool peel_time(std::string_view s, std::size_t& at, LinePrefix& prefix) {
       at = space + 1 + stamp->length;
       return true;
     }
+  // "I 2025-03-01 10:11:12 serve] "
+  if (at == 0 && s.size() > 2 && std::string_view("IWEFD").find(s[0]) != std::string_view::npos && s[1] == ' ' &&
+      is_digit(s[2])) {
+    const auto stamp = read(2);
+    if (!stamp || !stamp->has_date) return false;
+    keep(*stamp, 2);
+    at = 2 + stamp->length;
+    return true;
+  }
   if (s.size() > at + 6 && std::string_view("IWEF").find(s[at]) != std::string_view::npos &&
       fixed_number(s, at + 1, 4) >= 0 && s[at + 5] == ' ') {
     const auto stamp = read(at + 6);

@@ -89,6 +89,8 @@ WORDS = {
     "settings.largest_user": "process A",
     "settings.machine_swap": "Y GiB",
     "settings.memory_pressure": "X%",
+    "settings.earlyoom_limit": "X%",
+    "settings.refused_label": "\"label\"",
     "settings.module_name": "JointTextEncoder",
     "settings.milestone": "Before creating fp16 partitions",
     "settings.live_tensors": "2 × (N, M) float32, X GiB each",
