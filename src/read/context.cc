@@ -96,6 +96,13 @@ bool is_program_text(std::string_view body) {
   return false;
 }
 
+bool is_shell_text(std::string_view body) {
+  const std::string_view text = trimmed(body);
+  std::size_t name = 0;
+  while (name < text.size() && is_word_char(text[name])) ++name;
+  return is_shell(text, name);
+}
+
 bool is_near(const Cursor& cursor, int back, int ahead, std::span<const std::string_view> words) {
   if (contains_any(cursor.line().text, words)) return true;
   bool found = false;

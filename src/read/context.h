@@ -22,6 +22,9 @@ std::string_view number_on_line(std::string_view line, std::string_view label, s
 /// True if `body` looks like program code or a comment: "raise …", "except …", "# …", "if (…) {", a call of a logger.
 bool is_program_text(std::string_view body);
 
+/// True if `body` is a line that only a shell script has: the head or the end of a block, NAME='…', name=$(…).
+bool is_shell_text(std::string_view body);
+
 /// True if the current line, or one of `back` lines before and `ahead` lines after it, contains one of `words`.
 bool is_near(const Cursor& cursor, int back, int ahead, std::span<const std::string_view> words);
 inline bool is_near(const Cursor& cursor, int back, int ahead, std::initializer_list<std::string_view> words) {

@@ -755,11 +755,14 @@ bool is_in_back_ticks(const Cursor& cursor) {
 // code itself needs fewer of them.
 bool is_quoted_in_text(const Cursor& cursor, bool exact) {
   constexpr int radius = 8;
-  const int min_lines = is_program_text(cursor.line().body()) ? 3 : 4;
+  const bool code = is_program_text(cursor.line().body());
+  const int min_lines = code ? 3 : 4;
   std::array<int, 4> lines{};
   const auto of = [&](TextKind kind) { return lines[static_cast<std::size_t>(kind)]; };
   const auto count = [&](const Line& line) {
-    if (!trimmed(line.body()).empty()) ++lines[static_cast<std::size_t>(classify_line(line))];
+    // A job's log may begin with its script. What the script printed is below.
+    if (!trimmed(line.body()).empty() && (code || !is_shell_text(line.body())))
+      ++lines[static_cast<std::size_t>(classify_line(line))];
     return true;
   };
   bool introduced = false;
