@@ -6,6 +6,7 @@
 // multicast buffers (NVLS) are another resource. Xid numbers: https://docs.nvidia.com/deploy/xid-errors.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "read/context.h"
@@ -68,7 +69,9 @@ std::optional<GpuRoom> find_room_above(const Cursor& cursor) {
     const std::string_view body = line.body();
     if (body.starts_with(' ') || body.starts_with("Traceback") || trimmed(body).empty()) return true;
     room = read_room(body);
-    return !room && ++others < max_others;
+    static constexpr std::array<std::string_view, 7> work{"alloc", "reserv", "step", "epoch", "it/s", "load", "memory"};
+    const bool worked = std::any_of(work.begin(), work.end(), [&](auto word) { return body.find(word) != body.npos; });
+    return !room && !worked && ++others < max_others;
   });
   return room;
 }

@@ -86,8 +86,10 @@ void described(const Match& m, EventSink& sink) {
     sink.setting("end_reason", "Error");
     return false;
   };
-  m.cursor.backward(state_lines, look);
-  m.cursor.forward(state_lines, look);
+  if (look(m.cursor.line())) {
+    m.cursor.backward(state_lines, look);
+    m.cursor.forward(state_lines, look);
+  }
   const std::string_view key = trimmed(m.cursor.line().text);
   if (key.starts_with("exitCode:") || key.starts_with("Exit Code:")) sink.setting("pod", "exited");
   emit_kill(m, !is_of_earlier_container(m.cursor), sink);

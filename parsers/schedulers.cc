@@ -46,16 +46,16 @@ void lsf(const Match& m, EventSink& sink) {
 /// A job that ends at its limit has a line of its own.
 void lsf_memory(const Match& m, EventSink& sink) {
   constexpr int summary_lines = 4, report_lines = 12;
-  constexpr std::int64_t nearly_all = 98;  // per cent
+  constexpr double nearly_all = 0.95;
   constexpr std::string_view label = "Total Requested Memory :";
   if (find_before(m.cursor, report_lines, "TERM_MEMLIMIT")) return;
   const auto line = find_after(m.cursor, summary_lines, label);
-  const auto used = read_size(m[1]);
+  const auto used = read_size(dense(m[1]));
   if (!line || !used) return;
   const std::string_view text = line->text;
   const std::string requested(trimmed(text.substr(text.find(label) + label.size())));
-  const auto limit = read_size(requested);
-  if (!limit || used->count > limit->count || used->count / nearly_all < limit->count / 100) return;
+  const auto limit = read_size(dense(requested));
+  if (!limit || used->count > limit->count || to_double(used->count) < nearly_all * to_double(limit->count)) return;
   sink.setting("nearly_requested", std::string(m[1]) + " of the " + requested);
 }
 

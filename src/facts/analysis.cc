@@ -186,8 +186,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
        {"kernel_memory",
         "a kernel needs more of the chip's shared memory than the hardware has ({}), which is not the GPU's memory: "
         "smaller blocks or fewer stages help"},
-       {"nearly_requested",
-        "the job used {} of host RAM that it requested: a larger or longer run may reach its limit"},
+       {"nearly_requested", "the job used {} of host RAM that it requested: a larger or longer run may need more"},
        {"context_exceeded", "a request was longer than the model's context of {} tokens; memory was not the reason"}}};
   for (const Lookalike& lookalike : lookalikes)
     if (const auto found = scan.settings.find(lookalike.setting); found != scan.settings.end())

@@ -347,6 +347,13 @@ WarmUp find_rise(const FittedSeries& fitted, WarmUp by_law, double level) {
   return by_law;
 }
 
+/// The first value after a printed position.
+double value_after(const FittedSeries& fitted, double printed) {
+  const Samples& work = fitted.samples;
+  const auto after = std::upper_bound(work.printed.begin(), work.printed.end(), printed) - work.printed.begin();
+  return work.points.y[std::min(static_cast<std::size_t>(after), work.points.y.size() - 1)];
+}
+
 /// How the run reached the level of its working stage.
 std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verdict, Shape shape) {
   Approach approach = *fitted.approach;
@@ -360,9 +367,10 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
   if (!shows_level(fitted, approach.done_step, approach.way)) return varying_words(fitted);
   const bool up = (approach.way > 0) != fitted.samples.counts_down;
   if (shape == Shape::saturating) {
-    // At that place a part of the way is left: a large one is the level no more.
-    constexpr double left = 0.05, alike = 0.02;  // of the way (see Approach), of the level
-    return left * std::abs(approach.way) > alike * std::abs(verdict.chosen->at(fitted.last()))
+    // At that place a part of the way may be left (see Approach): where it is large, the level comes later.
+    constexpr double alike = 0.02;  // of the level
+    const double end = verdict.chosen->at(fitted.last());
+    return std::abs(end - value_after(fitted, approach.done_step)) > alike * std::abs(end)
                ? fmt::format("{} more slowly after {} and levels off at {}", up ? "rises" : "falls", place, level)
                : fmt::format("levels off at {} after {}", level, place);
   }

@@ -196,7 +196,7 @@ class RoleFinder {
   }
 
   /// "cache usage is less than minimum 400 MB", "below the threshold of 2 GB": a least size does not limit what a
-  /// process may use. "Less than the allowed maximum" is a limit.
+  /// process may use. "Below the allowed maximum" is a limit.
   bool is_floor() const {
     bool below = false;
     for (std::size_t i = amount().begin; i-- > previous_end() && amount().begin - i <= max_before;) {
@@ -204,8 +204,7 @@ class RoleFinder {
       if (sentence_.ends_at(i) || name.starts_with("limit") || name.starts_with("max") ||
           one_of(name, {"allowed", "permitted", "quota", "cap", "ceiling"}))
         return false;
-      below |= one_of(name, {"minimum", "min", "floor", "below", "beneath", "under"}) ||
-               (name == "than" && i > 0 && one_of(sentence_[i - 1].name, {"less", "lower", "smaller", "fewer"}));
+      below |= one_of(name, {"minimum", "min", "floor", "below", "beneath", "under"});
     }
     return below;
   }

@@ -295,17 +295,17 @@ std::optional<double> seconds_of_date(int year, int month, int day) {
 }
 
 /// A date whose year comes last: "02-21-2026", "21/02/2026", "21.02.2026", "21-Feb-2026", "21 Feb 2026".
-struct DateBeforeYear {
+struct YearLastDate {
   int month = 0, day = 0, year = 0;
   std::size_t length = 0;
 };
 
 /// Any digits may be in the form; nullopt if the text has another one. A month comes first if either number can be a
 /// month, but between points the day does.
-std::optional<DateBeforeYear> find_date_before_year(std::string_view s) {
+std::optional<YearLastDate> find_year_last_date(std::string_view s) {
   constexpr std::size_t numbers = 10, named = 11;  // bytes
   if (s.size() <= numbers || fixed_number(s, 0, 2) < 0) return std::nullopt;
-  DateBeforeYear date{fixed_number(s, 0, 2), fixed_number(s, 3, 2), fixed_number(s, 6, 4), numbers};
+  YearLastDate date{fixed_number(s, 0, 2), fixed_number(s, 3, 2), fixed_number(s, 6, 4), numbers};
   if ((s[2] == '-' || s[2] == '/' || s[2] == '.') && s[5] == s[2] && date.day >= 0 && date.year >= 0) {
     if (date.month > 12 || s[2] == '.') std::swap(date.month, date.day);
     return date;
@@ -322,8 +322,8 @@ std::size_t end_of_gap(std::string_view s, std::size_t at) {
 }
 
 /// Reads such a date: the seconds from 1970 to midnight of that day, and the offset of the clock.
-std::optional<std::pair<double, std::size_t>> read_date_before_year(std::string_view s) {
-  const auto date = find_date_before_year(s);
+std::optional<std::pair<double, std::size_t>> read_year_last_date(std::string_view s) {
+  const auto date = find_year_last_date(s);
   if (!date || date->year < 1970 || s.size() <= date->length) return std::nullopt;
   const char gap = s[date->length];
   if (gap != ' ' && gap != 'T' && gap != '_' && gap != ':') return std::nullopt;
@@ -413,7 +413,7 @@ std::optional<TimeStamp> read_time(std::string_view s) {
     if (s[10] != ' ' && s[10] != 'T' && s[10] != '_') return std::nullopt;
     out.has_date = true;
     at = 11;
-  } else if (const auto date = read_date_before_year(s)) {
+  } else if (const auto date = read_year_last_date(s)) {
     day = date->first;
     at = date->second;
     out.has_date = true;
@@ -448,7 +448,7 @@ bool looks_like_clock(std::string_view s) {
 
 bool looks_like_time(std::string_view s) {
   if ((may_be_written(s) && find_written_time(s)) || find_epoch_seconds(s)) return true;
-  if (const auto date = find_date_before_year(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, date->length)));
+  if (const auto date = find_year_last_date(s)) s.remove_prefix(std::min(s.size(), end_of_gap(s, date->length)));
   if (fixed_number(s, 0, 4) >= 0) s.remove_prefix(std::min<std::size_t>(s.size(), 11));
   return looks_like_clock(s);
 }
