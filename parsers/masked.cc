@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
 #include "read/context.h"
 #include "read/parser.h"
 #include "read/sizes.h"
