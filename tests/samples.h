@@ -33,6 +33,9 @@ inline std::vector<std::filesystem::path> sample_logs(const std::string& folder 
 /// The tests of laws go through one sample in so many.
 constexpr std::size_t one_sample_in = OOMDOCTOR_ONE_SAMPLE_IN;
 
+/// A bound on a share of the samples is so many times as high where the laws go through a part, whose share scatters.
+constexpr int share_scatter = one_sample_in == 1 ? 1 : 2;
+
 /// For example "stories/leak.log".
 inline std::string sample_name(const std::filesystem::path& path) {
   return std::filesystem::relative(path, source_folder() / "samples").generic_string();

@@ -41,9 +41,6 @@ std::string wrapped(const std::string& text, std::size_t width) {
   return out;
 }
 
-/// At most one result in so many may change. Of a part of the samples, the share scatters.
-constexpr std::size_t one_change_in = testing::one_sample_in == 1 ? 40 : 20;
-
 /// The series and the incidents of a report, without their positions in the file.
 std::string build_account(const Report& r) {
   std::string out = std::string(to_string(r.verdict.outcome)) + '\n';
@@ -144,7 +141,7 @@ TEST_CASE("wrapping by a console changes the result of very few logs only", "[la
   }
   CHECK(broken * testing::one_sample_in > 600);
   // One or two breaks, each where a line may well end, do not show that a console made them.
-  CHECK(different * one_change_in <= broken);
+  CHECK(different * 40 <= broken * testing::share_scatter);
 }
 
 TEST_CASE("what a log collector puts around the lines changes the result of very few logs only", "[law]") {
@@ -188,7 +185,7 @@ TEST_CASE("what a log collector puts around the lines changes the result of very
     UNSCOPED_INFO(testing::sample_name(path) << ": " << out.substr(0, out.find('\n')));
   }
   CHECK(collected * testing::one_sample_in > 500);
-  CHECK(different * one_change_in <= collected);
+  CHECK(different * 40 <= collected * testing::share_scatter);
 }
 
 TEST_CASE("memory breakdowns balance", "[law]") {
