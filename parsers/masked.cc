@@ -25,13 +25,14 @@ Oom masked_failure(std::string_view status) {
   return oom;
 }
 
-/// The memory of the GPU when a library failed.
+/// The memory of the GPU around the failure of a library, and the line that prints it.
 struct GpuRoom {
   i64 free = 0, total = 0;
+  Line line;
 };
 
-std::optional<GpuRoom> valid_room(i64 free, i64 total) {
-  return total > 0 && free <= total ? std::optional(GpuRoom{free, total}) : std::nullopt;
+std::optional<GpuRoom> valid_room(i64 free, i64 total, const Line& line) {
+  return total > 0 && free <= total ? std::optional(GpuRoom{free, total, line}) : std::nullopt;
 }
 
 /// TensorFlow and XLA print it below the status: "Memory usage: 15364980736 bytes free, 15655829504 bytes total."
@@ -40,11 +41,12 @@ std::optional<GpuRoom> find_room_below(const Cursor& cursor) {
   const auto line = find_after(cursor, 3, words);
   if (!line) return std::nullopt;
   const std::string_view sizes = line->text.substr(line->text.find(words) + words.size());
-  return valid_room(leading_integer(sizes), leading_integer(between(sizes, "free, ", " bytes")));
+  return valid_room(leading_integer(sizes), leading_integer(between(sizes, "free, ", " bytes")), *line);
 }
 
 /// "GPU 0: 21.10 GiB free of 21.96 GiB", "GPU memory: 21.10 GiB free, 21.96 GiB total".
-std::optional<GpuRoom> read_room(std::string_view line) {
+std::optional<GpuRoom> read_room(const Line& printed) {
+  const std::string_view line = printed.body();
   bool of_device = false;
   for (const std::string_view word : {"GPU", "gpu", "cuda", "CUDA", "VRAM", "device", "Device"})
     of_device |= line.find(word) != line.npos;
@@ -55,7 +57,7 @@ std::optional<GpuRoom> read_room(std::string_view line) {
     const std::size_t number = line.substr(0, at).rfind(' ', at - std::min<std::size_t>(at, 5));
     const auto free = read_size(dense(line.substr(number == line.npos ? 0 : number + 1, at - number - 1)));
     const auto total = read_size(dense(line.substr(at + label.size(), 16)));
-    if (free && total) return valid_room(free->count, total->count);
+    if (free && total) return valid_room(free->count, total->count, printed);
   }
   return std::nullopt;
 }
@@ -69,7 +71,7 @@ std::optional<GpuRoom> find_room_above(const Cursor& cursor) {
   cursor.backward(max_traceback, [&](const Line& line) {
     const std::string_view body = line.body();
     if (body.starts_with(' ') || body.starts_with("Traceback") || trimmed(body).empty()) return true;
-    room = read_room(body);
+    room = read_room(line);
     static constexpr std::array<std::string_view, 7> work{"alloc", "reserv", "step", "epoch", "it/s", "load", "memory"};
     const bool worked = std::any_of(work.begin(), work.end(), [&](auto word) { return body.find(word) != body.npos; });
     return !room && !worked && ++others < max_others;
@@ -107,6 +109,7 @@ void status(const Match& m, EventSink& sink) {
   constexpr i64 min_free_divisor = 10;  // a library's handle and workspace fit into a tenth of any GPU
   const auto room = find_room(m.cursor);
   if (room && room->free > room->total / min_free_divisor) {
+    sink.cite(room->line);
     sink.setting("free_at_status", fmt::format("{:.2f} of {:.2f} GiB", static_cast<double>(room->free) / GiB,
                                                static_cast<double>(room->total) / GiB));
     return sink.remark("device/room", static_cast<double>(room->free) / static_cast<double>(room->total));

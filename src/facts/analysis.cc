@@ -78,9 +78,10 @@ void emit_room(const ScanResult& scan, std::vector<Note>& notes) {
     if (remark == nullptr || !remark->number) continue;
     const auto sizes = scan.settings.find("free_at_status");
     notes.push_back({Severity::warning,
-                     fmt::format("memory was not short when the library failed: {:.0f}% of the device was free{}",
+                     fmt::format("memory was not short around the failure of the library: {:.0f}% of the device was "
+                                 "free{}",
                                  100 * *remark->number, sizes == scan.settings.end() ? "" : ", " + sizes->second.value),
-                     event.evidence});
+                     sizes == scan.settings.end() ? event.evidence : sizes->second.evidence});
     return;
   }
 }

@@ -199,6 +199,7 @@ bool paints(const Frame& f) {
   return calls && (is_work(target.substr(target.rfind('.') + 1)) || contains(code, ").images") ||
                    contains(code, ").frames") || contains(code, ").videos"));
 }
+
 /// "output_list.append(torch.zeros(shape, device=device))": a buffer for what the program keeps of an evaluation.
 bool makes_output_buffer(const Frame& f) {
   static constexpr std::array<std::string_view, 6> makers{"torch.zeros(",      "torch.empty(", "torch.zeros_like(",

@@ -92,7 +92,7 @@ bool is_of_device_runtime(const Frame& innermost) {
 /// Makes such a refusal one of the device.
 void correct_memory_by_runtime(Oom& oom, const Cursor& cursor) {
   if (oom.kind != OomKind::host || oom.agent != Agent::cpu_allocator) return;
-  if (oom.message_format != "general" && oom.message_format != "memory-error") return;
+  if (!is_general_form(oom) && oom.message_format != "memory-error") return;
   std::vector<Frame> frames = read_traceback(cursor);
   if (frames.empty() || !is_of_device_runtime(frames.back())) return;
   oom.kind = OomKind::device;
