@@ -117,7 +117,10 @@ void assigner(const Match& m, EventSink& sink) { emit_caught(m, sink, "ultralyti
 void fairseq(const Match& m, EventSink& sink) {
   emit_caught(m, sink, "fairseq", "handled/skipped", m.has(1) ? m[1] : std::string_view{});
 }
-void composer(const Match& m, EventSink& sink) { emit_caught(m, sink, "composer", "handled/smaller_batch"); }
+void composer(const Match& m, EventSink& sink) {
+  const auto size = m.has(1) ? std::optional<double>(static_cast<double>(leading_integer(m[1]))) : std::nullopt;
+  emit_caught(m, sink, "composer", "handled/smaller_batch", {}, size);
+}
 void detectron(const Match& m, EventSink& sink) { emit_caught(m, sink, "detectron2", "handled/fallback"); }
 void comfyui(const Match& m, EventSink& sink) {
   emit_caught(m, sink, "comfyui", "handled/fallback", {}, {}, "comfyui");

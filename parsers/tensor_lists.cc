@@ -1,6 +1,6 @@
 // A list of tensors in memory, one a line, with shape and number type: "torch.Size([8, 1024, 768]),
 // torch.float32, 24.00 MB", "  (8, 1024, 768) torch.float16". The size follows from both, so a printed one is not
-// needed.
+// needed. The table of pytorch_memlab prints no type but the size: "Tensor3   (8, 1024, 768)   24.00M".
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "read/context.h"
 #include "read/parser.h"
+#include "read/sizes.h"
 
 namespace oomdoctor::parsers::tensor_lists {
 namespace {
@@ -25,7 +26,7 @@ struct Tensor {
   std::string text() const {
     std::string sizes;
     for (const i64 size : shape) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-    return '(' + sizes + ") " + type;
+    return '(' + sizes + ')' + (type.empty() ? "" : ' ' + type);
   }
 };
 
@@ -96,6 +97,20 @@ std::optional<Tensor> read_tensor(std::string_view line) {
   return tensor;
 }
 
+/// A row of pytorch_memlab: a name, the shape and the size, in columns.
+std::optional<Tensor> read_row(std::string_view line) {
+  const std::string_view text = trimmed(line);
+  const std::size_t shape = text.find(" (");
+  if (shape == text.npos) return std::nullopt;
+  std::string_view rest = trimmed(text.substr(shape));
+  Tensor tensor;
+  tensor.shape = take_shape(rest);
+  const auto size = read_size(rest);
+  if (tensor.shape.empty() || !size) return std::nullopt;
+  tensor.bytes = size->count;
+  return tensor;
+}
+
 /// "2 × (4, 32, 2048, 2048) float32, 2.00 GiB each"
 std::string group_text(const TensorGroup& group) {
   const std::string one = group.tensor.text() + ", " + bytes_text(group.tensor.bytes);
@@ -119,39 +134,68 @@ i64 rows_of_words(const Tensor& tensor) {
 
 bool is_tensor(std::string_view line) { return read_tensor(line).has_value(); }
 
+namespace {
+
+/// The tensors of a list, those of one shape and type together.
+class TensorList {
+ public:
+  void add(const Tensor& tensor) {
+    sum_ += tensor.bytes;
+    if (is_of_scores(tensor)) scores_ += tensor.bytes;
+    const auto known =
+        std::find_if(groups_.begin(), groups_.end(), [&](const TensorGroup& g) { return g.tensor.is_like(tensor); });
+    (known != groups_.end() ? *known : groups_.emplace_back(TensorGroup{tensor, 0})).count++;
+  }
+
+  void report(EventSink& sink) {
+    constexpr double most = 0.5;
+    if (sum_ == 0) return;
+    std::stable_sort(groups_.begin(), groups_.end(), [](const TensorGroup& a, const TensorGroup& b) {
+      return a.tensor.bytes * a.count > b.tensor.bytes * b.count;
+    });
+    std::string largest = group_text(groups_[0]);
+    if (groups_.size() > 1) largest += "; " + group_text(groups_[1]);
+    sink.setting("live_tensors", largest);
+    sink.setting("live_tensors_sum", decimal_bytes_text(sum_));
+    if (const i64 width = rows_of_words(groups_[0].tensor); width > 0)
+      sink.setting("live_vocabulary", std::to_string(width));
+    if (static_cast<double>(scores_) >= most * static_cast<double>(sum_))
+      sink.setting("live_scores", decimal_bytes_text(scores_));
+  }
+
+ private:
+  std::vector<TensorGroup> groups_;
+  i64 sum_ = 0, scores_ = 0;
+};
+
+constexpr int max_tensors = 2000;
+
+}  // namespace
+
 /// The first line of a list reports all of it.
 void list(const Match& m, EventSink& sink) {
-  constexpr int max_tensors = 2000;
-  constexpr double most = 0.5;
   bool goes_on = false;
   m.cursor.backward(1, [&](const Line& line) { return goes_on = is_tensor(line.text), false; });
   if (goes_on) return;
-  std::vector<TensorGroup> groups;
-  i64 sum = 0, scores = 0;
+  TensorList tensors;
   const auto add = [&](std::string_view line) {
     const auto tensor = read_tensor(line);
-    if (!tensor) return false;
-    sum += tensor->bytes;
-    if (is_of_scores(*tensor)) scores += tensor->bytes;
-    const auto known =
-        std::find_if(groups.begin(), groups.end(), [&](const TensorGroup& g) { return g.tensor.is_like(*tensor); });
-    (known != groups.end() ? *known : groups.emplace_back(TensorGroup{*tensor, 0})).count++;
-    return true;
+    if (tensor) tensors.add(*tensor);
+    return tensor.has_value();
   };
   add(m.cursor.line().text);
   m.cursor.forward(max_tensors, [&](const Line& line) { return add(line.text); });
-  if (sum == 0) return;
-  std::stable_sort(groups.begin(), groups.end(), [](const TensorGroup& a, const TensorGroup& b) {
-    return a.tensor.bytes * a.count > b.tensor.bytes * b.count;
+  tensors.report(sink);
+}
+
+/// The header of a table, which a sum ends.
+void report(const Match& m, EventSink& sink) {
+  TensorList tensors;
+  m.cursor.forward(max_tensors, [&](const Line& line) {
+    if (const auto tensor = read_row(line.body())) tensors.add(*tensor);
+    return !trimmed(line.body()).starts_with("Total Tensors");
   });
-  std::string largest = group_text(groups[0]);
-  if (groups.size() > 1) largest += "; " + group_text(groups[1]);
-  sink.setting("live_tensors", largest);
-  sink.setting("live_tensors_sum", decimal_bytes_text(sum));
-  if (const i64 width = rows_of_words(groups[0].tensor); width > 0)
-    sink.setting("live_vocabulary", std::to_string(width));
-  if (static_cast<double>(scores) >= most * static_cast<double>(sum))
-    sink.setting("live_scores", decimal_bytes_text(scores));
+  tensors.report(sink);
 }
 
 }  // namespace oomdoctor::parsers::tensor_lists

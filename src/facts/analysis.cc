@@ -127,6 +127,20 @@ void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
        freed->second.evidence});
 }
 
+/// Notes the size of the batch that the program continued with after its last failure.
+void emit_smaller_batch(const ScanResult& scan, std::vector<Note>& notes) {
+  const Event* last = nullptr;
+  for (const Event& event : scan.remarks)
+    if (const Remark* remark = remark_of(event, "handled/smaller_batch"); remark != nullptr && remark->number)
+      last = &event;
+  if (last == nullptr || scan.incidents.empty()) return;
+  if (!std::all_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& i) { return i.handled; })) return;
+  notes.push_back({Severity::warning,
+                   fmt::format("after the failure, the program continued with a batch size of {}",
+                               whole_number(*std::get<Remark>(last->what).number)),
+                   last->evidence});
+}
+
 /// Notes that MXNet reports a failure where the program waits for a result, which is not where the memory was
 /// requested.
 void emit_waited(const Incident& failure, std::vector<Note>& notes) {
@@ -478,6 +492,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
   emit_free_memory(scan, out.notes);
   emit_node_sum(scan, out.notes);
   emit_room_made(scan, out.notes);
+  emit_smaller_batch(scan, out.notes);
   emit_profiled(scan, out.notes);
   emit_damaged_state(scan, out.notes);
   setting_facts(scan, primary, out.facts);

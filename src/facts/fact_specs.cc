@@ -211,6 +211,7 @@ const std::vector<FactSpec>& fact_specs() {
       {"trend.points", count, "values of the main memory series",
        "print(step, torch.cuda.memory_allocated(), torch.cuda.memory_reserved())   # once a step"},
       {"trend.metric", text, "what the main memory series measures"},
+      {"trend.heap", text, "whose managed heap it is, if the runtime prints what a collection left: Java or Go"},
       {"trend.by_step", truth, "the log prints it with the steps of the run"},
       {"trend.owner", text, "the process or container whose memory it is, as a monitor names it"},
       {"trend.shape", text, "its shape: flat, warmup, step, saturating, sawtooth, spike, noisy, linear, accelerating"},

@@ -116,6 +116,8 @@ void set_main_facts(const Series& s, const Trend& t, const Incident* incident, s
   const auto number = [](double v) { return Value{Number{v, 0}}; };
   facts.set("trend.points", number(static_cast<double>(s.n)), both);
   facts.set("trend.metric", Value{std::string(to_string(s.metric))}, both);
+  for (const std::string_view runtime : {"Java", "Go"})
+    if (s.label.starts_with(std::string(runtime) + " heap")) facts.set("trend.heap", Value{std::string(runtime)}, both);
   facts.set("trend.by_step", Value{s.has_steps && !s.has_times && !s.counts_epochs}, both);
   if (t.shape == Shape::too_short) return;
   facts.set("trend.shape", Value{std::string(to_string(t.shape))}, both);

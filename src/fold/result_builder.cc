@@ -249,8 +249,9 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   if (is_general_form(old.oom) || is_general_form(now))
     return distance <= repeat_distance && complement(old.oom, now) && may_be_same_memory(old.oom, now);
   if (old.oom.agent != now.agent || old.oom.message_format != now.message_format) return false;
-  // Ranks print the same words. Other words, such as another step, are those of another batch.
-  if (now.message_format == "skipped" && !old.evidence.excerpt.ends_with(trimmed(here_.ref().line.body())))
+  // Ranks print the same words. Other words, such as another step or size, are those of another attempt.
+  if ((now.message_format == "skipped" || now.message_format == "composer") &&
+      !old.evidence.excerpt.ends_with(trimmed(here_.ref().line.body())))
     return false;
   const i64 reach = is_passed_on(here_.ref().line.body()) ? dump_distance : repeat_distance;
   return distance <= reach && has_numbers(old.oom) == has_numbers(now);

@@ -121,7 +121,14 @@ bool RunTracker::advances_ranks(const StreamState& stream, const CurrentLine& he
 /// single setting.
 bool RunTracker::starts_anew() const {
   if (completed_ && restated_.changed) return true;
-  return restated_.count >= 2 && result_.progress_lines - progress_before_ >= min_lines_of_run;
+  return (restated_.count >= 2 || restated_.arguments) && result_.progress_lines - progress_before_ >= min_lines_of_run;
+}
+
+/// The epoch falls back together with the step. An evaluation may count its epochs from 0 where the training counts
+/// from 1, so a fall by one says nothing.
+bool RunTracker::falls_to_first_epoch(const StreamState& stream, const Step& step) const {
+  return step.epoch && stream.epoch && *step.epoch <= *stream.epoch - 2 &&
+         result_.progress_lines - progress_before_ >= min_lines_of_run;
 }
 
 void RunTracker::time(double time) {
@@ -146,7 +153,8 @@ void RunTracker::step(const CurrentLine& here, const Step& printed) {
   number_epochs(stream(here), s);
   const StreamState* known = find_stream(here.stream());
   const bool counted = known != nullptr && known->step;
-  if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
+  if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) &&
+      (starts_anew() || falls_to_first_epoch(*known, s)))
     begin_run(here);
   const bool redrawn = end_ && s.step && counted && *s.step == *known->step;  // as tqdm does when its loop fails
   if (end_ && s.step && !(redrawn && !end_->exited && !end_->of_job)) {
@@ -285,6 +293,10 @@ void RunTracker::remark(const CurrentLine& here, std::string_view id, std::optio
   }
   if (id == "run/survives" && end_ && !end_->exited) end_.reset();
   if (id == "run/completed") completed_ = true;
+  if (id == "run/arguments" && !here.origin().rank && !report_ && result_.progress_lines > progress_before_) {
+    if (!restated_.first) restated_.first = here.evidence();
+    restated_.arguments = true;
+  }
   if (id == "phase/checkpoint_save") place_.saving = time_;
   if (id == "run/items") forget_items(here, number.value_or(0));
   if (id == "run/attempt") {

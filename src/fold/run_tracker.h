@@ -113,7 +113,8 @@ class RunTracker {
   struct Restated {
     std::optional<Evidence> first;
     int count = 0;
-    bool changed = false;  ///< at least one has a new value
+    bool changed = false;    ///< at least one has a new value
+    bool arguments = false;  ///< the arguments of the program are among them, as it prints them at its start
   };
 
   /// A step that fell back to the start.
@@ -128,6 +129,7 @@ class RunTracker {
   static void number_epochs(StreamState& stream, Step& step);
   bool advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step);
   bool starts_anew() const;
+  bool falls_to_first_epoch(const StreamState& stream, const Step& step) const;
   void end_run();
   void begin_run(const CurrentLine& here);
   void begin_run(const CurrentLine& here, Evidence first);

@@ -92,7 +92,8 @@ CellReader::CellReader(const Layout& layout)
       day_first_(layout.day_first),
       columns_(read_columns(layout.columns, layout.roles)),
       quantity_(layout.quantity),
-      quantity_at_(layout.quantity_at) {
+      quantity_at_(layout.quantity_at),
+      keys_(separator_ == json_object ? layout.header : std::string_view()) {
   bool identity = false, used = false;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const ColumnRole role = columns_[i].role;
@@ -106,19 +107,13 @@ CellReader::CellReader(const Layout& layout)
     identity |= role == ColumnRole::amount && columns_[i].device.has_value();
   }
   by_order_ = used && !identity;
-  if (separator_ == json_object && split_json_object(layout.header, fields_))
-    for (const ObjectField& field : fields_) keys_.emplace_back(field.key);
 }
 
-/// Splits a line that is a JSON object with the keys of the first one; false for any other line.
+/// Splits a line that is a JSON object. A record may lack values, but not its time, what it is of or all memory.
 bool CellReader::has_keys(std::string_view line) {
-  cells_.clear();
-  if (!split_json_object(line, fields_) || fields_.size() != keys_.size()) return false;
-  for (std::size_t i = 0; i < fields_.size(); ++i) {
-    if (fields_[i].key != keys_[i]) return false;
-    cells_.push_back(fields_[i].value);
-  }
-  return cells_.size() == columns_.size();
+  const auto found = [&](std::size_t i) { return keys_.found(i); };
+  return keys_.find_values(line, cells_) && cells_.size() == columns_.size() &&
+         std::all_of(others_.begin(), others_.end(), found) && std::any_of(memory_.begin(), memory_.end(), found);
 }
 
 /// Splits the line into one cell per column; false if there are more or fewer cells, because other log lines may follow

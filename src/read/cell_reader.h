@@ -84,8 +84,7 @@ class CellReader {
   bool by_order_ = false;
   std::string quantity_;  ///< Layout::quantity
   std::size_t quantity_at_;
-  std::vector<std::string> keys_;  ///< of rows that are JSON objects
-  std::vector<ObjectField> fields_;
+  ObjectKeys keys_;  ///< of rows that are JSON objects
   std::vector<std::string_view> cells_;
   std::vector<CellAmount> amounts_;
   std::optional<double> day_;

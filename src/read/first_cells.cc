@@ -12,12 +12,12 @@ std::vector<std::string> first_cells(std::span<const std::string> lines, const L
   constexpr std::size_t enough = 120;  // rows
   std::vector<std::string> out;
   std::vector<std::string_view> cells;
-  std::vector<ObjectField> fields;
+  ObjectKeys keys(layout.separator == json_object ? layout.header : std::string_view());
   for (const std::string& line : lines) {
     if (out.size() == enough) break;
     if (layout.separator == json_object) {
-      if (!split_json_object(line, fields) || fields.size() != layout.columns.size()) continue;
-      out.emplace_back(trimmed_cell(fields[column].value));
+      if (!keys.find_values(line, cells) || cells.size() != layout.columns.size() || cells[column].empty()) continue;
+      out.emplace_back(trimmed_cell(cells[column]));
     } else {
       split_table_line(line, layout.separator, cells);
       if (cells.size() == layout.columns.size()) out.emplace_back(trimmed_cell(cells[column]));

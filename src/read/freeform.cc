@@ -516,6 +516,10 @@ void FreeformReader::read_progress() {
     if (rank <= best || !is_integer(n) || unit_after(n) || is(n + 1, '%')) continue;
     if (is_word(n + 1) && tokens_[n + 1].name == "per") continue;  // "batch 4 per rank" is a batch size
     best = rank;
+    if (is(n + 1, '-') && is_integer(n + 2) && is(n + 3, ']')) {  // "Batch [50-100]": the last one is done
+      set_step(n + 2, std::nullopt);
+      continue;
+    }
     const bool of = rank < global_rank && (is(n + 1, '/') || (is_word(n + 1) && tokens_[n + 1].text == "of"));
     set_step(n, of && is_integer(n + 2) ? std::optional(n + 2) : std::nullopt);
   }

@@ -160,6 +160,34 @@ bool split_json_object(std::string_view line, std::vector<ObjectField>& fields, 
   return at == line.size();
 }
 
+ObjectKeys::ObjectKeys(std::string_view record) {
+  if (!split_json_object(record, fields_)) return;
+  for (const ObjectField& field : fields_) keys_.push_back({std::string(field.key), field.parent});
+}
+
+bool ObjectKeys::find_values(std::string_view line, std::vector<std::string_view>& cells) {
+  cells.assign(keys_.size(), {});
+  found_.assign(keys_.size(), false);
+  if (!split_json_object(line, fields_)) return false;
+  numbers_.assign(fields_.size(), 0);
+  std::size_t next = 0;  // records mostly have the same keys in the same order
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const ObjectField& field = fields_[i];
+    const std::size_t parent = field.parent > 0 ? numbers_[field.parent - 1] : 0;
+    if (field.parent > 0 && parent == 0) continue;
+    for (std::size_t tried = 0; tried < keys_.size(); ++tried) {
+      const std::size_t k = (next + tried) % keys_.size();
+      if (keys_[k].parent != parent || keys_[k].name != field.key) continue;
+      cells[k] = field.value;
+      found_[k] = true;
+      numbers_[i] = k + 1;
+      next = k + 1;
+      break;
+    }
+  }
+  return true;
+}
+
 void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells, std::size_t most) {
   cells.clear();
   if (separator == json_object) {

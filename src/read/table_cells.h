@@ -29,6 +29,28 @@ struct ObjectField {
 /// array is one value. False if the line is anything else, or has more than `most` fields.
 bool split_json_object(std::string_view line, std::vector<ObjectField>& fields, std::size_t most = max_table_columns);
 
+/// The keys of a record, by which the values of other records are found.
+class ObjectKeys {
+ public:
+  /// Of a line that is one JSON object; of any other, none.
+  explicit ObjectKeys(std::string_view record);
+  /// Sets one cell for each key. The keys may come in another order, between others; a missing one has an empty cell.
+  /// False if the line is not one JSON object.
+  bool find_values(std::string_view line, std::vector<std::string_view>& cells);
+  /// True if the latest line has the key.
+  bool found(std::size_t key) const { return found_[key]; }
+
+ private:
+  struct Key {
+    std::string name;
+    std::size_t parent = 0;  ///< the number of the key whose object it is in, from 1; 0 at the top
+  };
+  std::vector<Key> keys_;
+  std::vector<bool> found_;
+  std::vector<ObjectField> fields_;
+  std::vector<std::size_t> numbers_;  ///< of the fields of the latest line among the keys, from 1; 0 for other fields
+};
+
 /// Splits a line into its cells, untrimmed. A separator within quotes separates nothing. At most `most` + 1 cells.
 void split_table_line(std::string_view line, char separator, std::vector<std::string_view>& cells,
                       std::size_t most = max_table_columns);

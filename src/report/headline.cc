@@ -196,8 +196,7 @@ class Headline {
   }
 
   std::string of_clear_run() const {
-    return fmt::format("no memory failure in {}{}",
-                       report_.snapshots.empty() ? fmt::format("{} lines", scan_.coverage.lines) : read_words(report_),
+    return fmt::format("no memory failure in {}{}", read_words(report_),
                        after_semicolon(growing_series_words(report_)));
   }
 
