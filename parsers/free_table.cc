@@ -6,7 +6,7 @@
 // below 512 are GiB (-g) or 10^9 bytes (--giga). The output does not show which, so the series is marked as ambiguous.
 // From 512 to 4096, a small machine in MiB (-m) looks like a large one in GiB: only a total just below the sizes of
 // large machines is one, because the kernel takes 1.6% of any memory for its own pages, and of a small one much more.
-// As many units of swap show that they are MiB.
+// A total clearly below the size of a small machine is in MiB. So is any other with as many units of swap.
 //
 // Before procps 3.3.10 "used" includes the page cache. The line "-/+ buffers/cache" then contains the memory in use
 // without it.
@@ -41,6 +41,13 @@ bool is_large_machine(double total) {
                      [total](double size) { return total >= 0.98 * size && total <= 0.99 * size; });
 }
 
+/// True if this many MiB are what a small machine has left of its memory: the kernel takes a larger part of it.
+bool is_small_machine(double total) {
+  static constexpr auto sizes = std::to_array<double>({1024, 2048, 4096});
+  return std::any_of(sizes.begin(), sizes.end(),
+                     [total](double size) { return total >= 0.86 * size && total <= 0.975 * size; });
+}
+
 /// Infers the unit from the magnitude of the total. 0 bytes if it is unknown.
 Scale infer_scale(double total) {
   if (total >= 4e9) return {1, "bytes", false};
@@ -48,6 +55,7 @@ Scale infer_scale(double total) {
   constexpr double small_machine = 1.98e6;  // KiB; as MiB above 1.9 TiB, where there are only the sizes below
   if (total >= small_machine && !is_large_machine(total / 1024)) return {static_cast<double>(KiB), "KiB", false};
   if (total >= 4096) return {static_cast<double>(MiB), "MiB", false};
+  if (is_small_machine(total)) return {static_cast<double>(MiB), "MiB", false};
   constexpr double smallest = 512;
   if (total >= smallest && !is_large_machine(total)) return {};
   return {static_cast<double>(GiB), "GB", true};

@@ -487,17 +487,22 @@ bool dstat_screen_row(std::string_view line, const Layout& layout, EventSink& si
   split_table_line(line, '|', groups);
   if (groups.size() != layout.columns.size()) return false;
   std::optional<double> time;
-  std::string_view used;
+  std::vector<std::string_view> memory;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (layout.columns[i] == "time") time = read_cell_time(trimmed(groups[i]));
-    if (const auto cells = split_at_blanks(groups[i]); layout.columns[i] == "memory" && !cells.empty()) used = cells[0];
+    if (layout.columns[i] == "memory") memory = split_at_blanks(groups[i]);
   }
-  const auto size = read_size(used);
+  const auto size = memory.empty() ? std::nullopt : read_size(memory[0]);
   if (!size) return false;
-  sink.reading(
+  const std::string_view used = memory[0];
+  Reading r =
       sampled_reading(Metric::host_used, static_cast<double>(size->count),
-                      static_cast<double>(std::max<i64>(1, 2 * size->slack)), used.substr(used.size() - 1), "dstat"),
-      {}, time);
+                      static_cast<double>(std::max<i64>(1, 2 * size->slack)), used.substr(used.size() - 1), "dstat");
+  constexpr std::size_t parts = 4;  // in use, buffers, cache and free: all memory, but for what rounding takes
+  if (memory.size() == parts)
+    for (const std::string_view part : memory)
+      if (const auto one = read_size(part)) r.capacity += static_cast<double>(one->count);
+  sink.reading(r, {}, time);
   return true;
 }
 

@@ -68,6 +68,18 @@ bool may_be_a_start(const ScanResult& scan, const Series& s, const Trend& t, std
          s.last_x - begin_of_session(s, t) < limits::longest_start && (!left || *left > limits::longest_start);
 }
 
+/// Question 3: what a monitor saw grow is a small part of a machine that has more than half of its memory left, and
+/// does not fill it at once.
+bool is_small_part(const ScanResult& scan, const Series& s, const Trend& t, std::optional<double> left) {
+  const bool used = s.metric == Metric::host_used && s.capacity > 0 && s.has_times;
+  if (left && *left <= limits::longest_start) return false;
+  const double length = t.onset_step               ? s.last_x - *t.onset_step
+                        : !t.change_points.empty() ? s.last_x - t.change_points.back()
+                                                   : working_length(t);
+  return used && !shows_progress(scan, s) && s.last_value < limits::half_full * s.capacity &&
+         last_slope(t) * length < limits::machine_share * s.capacity;
+}
+
 bool is_large_and_sure(const Series& s, const Trend& t) {
   if (s.kind == SeriesKind::running_maximum && !t.equal_records) return false;
   if (s.unit != "%" && std::max(s.first_value, s.last_value) < limits::least_program) return false;
@@ -122,7 +134,7 @@ bool is_at_risk(const ScanResult& scan, const Trends& trends, std::size_t i) {
   // What a machine of unknown size has free again was no leak of a program that still runs.
   if (may_be_of_machine(s) && !t.forecast && !t.release.empty()) return false;
   const std::optional<double> left = find_time_left(scan, s, t);
-  if (may_be_a_start(scan, s, t, left)) return false;
+  if (may_be_a_start(scan, s, t, left) || is_small_part(scan, s, t, left)) return false;
   return !left || (*left <= limits::risk_windows * working_length(t) && !unexplained(scan, i));
 }
 

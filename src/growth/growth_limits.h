@@ -128,6 +128,8 @@ inline constexpr double risk_confidence =
     0.4;  // a clear ramp of six sampled values reaches 0.43; five values may be a model that is still loading
 inline constexpr i64 min_unplaced = 12;                 // values without step or time may all belong to the set-up
 inline constexpr double least_program = 1024.0 * 1024;  // bytes; less is an object of a program, which fills no machine
+inline constexpr double machine_share = 0.05;           // of a machine's memory: what a monitor sees grow by less …
+inline constexpr double half_full = 0.5;                // … in a machine that is less full is the use of its programs
 inline constexpr double risk_windows = 50;              // of the observed window; a forecast further ahead is a guess
 inline constexpr double least_machine =
     8.0 * static_cast<double>(GiB);  // bytes; a machine of unknown RAM that runs such jobs has no less

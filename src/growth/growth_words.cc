@@ -258,6 +258,20 @@ std::string flat_words(const FittedSeries& fitted) {
   return away > few ? fmt::format("{}, but for {:.0f}% of the values", text, 100 * away) : text;
 }
 
+/// A level that few values leave. The others may vary around it by more than the last printed digit.
+std::string spike_words(const FittedSeries& fitted) {
+  constexpr double few = 0.25;  // of the values
+  if (share_elsewhere(fitted) > few) return varying_words(fitted);
+  const std::vector<double>& y = fitted.samples.points.y;
+  const double level = compute_median(y);
+  const auto others =
+      std::count_if(y.begin(), y.end(), [&](double value) { return std::abs(value - level) > fitted.series.quantum; });
+  const std::string text = usual_level_text(fitted);
+  const std::size_t apart = fitted.spikes.size(), all = fitted.samples.points.size();
+  return others <= std::ssize(fitted.spikes) ? fmt::format("flat at {}, {} of {} values differ", text, apart, all)
+                                             : fmt::format("flat around {}, but for {} of {} values", text, apart, all);
+}
+
 /// The jumps of the law that describes the working stage.
 std::string step_words(const FittedSeries& fitted, const Fit& fit) {
   const std::string last = amount_text(fitted, fit.at(fitted.last()));
@@ -306,6 +320,17 @@ std::optional<double> find_settled(const FittedSeries& fitted, const GrowthVerdi
     if (std::abs(fit.at(x) - start) >= growth_limits::done * std::abs(way)) return x;
   }
   return fitted.last();
+}
+
+/// The first value from which on all are at the level, if the law reaches it later: it averages over a faster rise.
+double find_level_begin(const FittedSeries& fitted, double by_law, double way) {
+  const Points& points = fitted.samples.points;
+  const std::ptrdiff_t last = std::max<std::ptrdiff_t>(1, std::ssize(points.y) / 5);
+  const double level = compute_median(std::vector<double>(points.y.end() - last, points.y.end()));
+  const double near = std::max((1 - growth_limits::done) * std::abs(way), fitted.series.quantum);
+  std::size_t first = points.y.size();
+  while (first > 0 && std::abs(points.y[first - 1] - level) <= near) --first;
+  return first < points.x.size() ? std::min(by_law, points.x[first]) : by_law;
 }
 
 /// The way to a level from the first value itself, and where it ends if it ends among the first values. A long series
@@ -362,6 +387,8 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
     approach.way = start->way;
     if (start->end && approach.done_value <= 1) approach.done_step = *start->end;
   }
+  if (shape == Shape::saturating && fitted.samples.as_printed())
+    approach.done_step = find_level_begin(fitted, approach.done_step, approach.way);
   const std::string level = amount_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
   if (!shows_level(fitted, approach.done_step, approach.way)) return varying_words(fitted);
@@ -440,8 +467,7 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
       if (verdict.doubt == GrowthDoubt::open_end)
         return stay_at(fitted.samples.points.y, compute_median(fitted.samples.points.y)) ? end_words(fitted)
                                                                                          : varying_words(fitted);
-      return fmt::format("flat at {}, {} of {} values differ", usual_level_text(fitted), fitted.spikes.size(),
-                         fitted.samples.points.size());
+      return spike_words(fitted);
     case Shape::noisy:
       // The law may describe a part of the series only: it falls if the series does.
       if (const bool less = fitted.series.last_value < fitted.series.first_value;
@@ -469,12 +495,29 @@ std::string shape_words(const FittedSeries& fitted, const GrowthVerdict& verdict
     if (trend.shape != Shape::warmup && !shows_level(fitted, find_position(fitted.samples, *settled).step, way))
       return movement(fitted, way) + ", ever more slowly";
     if (trend.shape != Shape::warmup)
-      return fmt::format("levels off at {} after {}", amount_text(fitted, level), place_text(fitted, *settled));
+      return fmt::format("levels off at {} after {}", amount_text(fitted, level),
+                         place_text(fitted, find_level_begin(fitted, *settled, way)));
     const auto [rise, end] = find_rise(fitted, {way, *settled}, level);
     return fmt::format("{} until {}, then flat at {}", movement(fitted, rise), place_text(fitted, end),
                        amount_text(fitted, level));
   }
   return movement(fitted, way) + ", ever more slowly";
+}
+
+std::string slight_words() { return fmt::format("less than {:.0f}% of the capacity", 100 * limits::capacity_share); }
+
+/// Of a series that rises for as long as it is seen, but by little; "" of any other one, and of few values.
+std::string small_rise_words(const FittedSeries& fitted, const GrowthVerdict& verdict) {
+  constexpr double steady = 0.5;   // of the range of the values
+  constexpr std::size_t few = 30;  // values, whose rise may be that of their noise
+  if (verdict.doubt != GrowthDoubt::small || verdict.growing == nullptr || fitted.samples.counts_down) return {};
+  if (fitted.samples.points.size() < few) return {};
+  const double growth = measure_rise(*verdict.growing, fitted).value;
+  const auto [low, high] = std::minmax_element(fitted.samples.points.y.begin(), fitted.samples.points.y.end());
+  if (growth < steady * (*high - *low) || growth >= limits::capacity_share * fitted.options.capacity.value_or(0))
+    return {};
+  return fmt::format("{} since {}; that is {}", movement(fitted, growth), place_text(fitted, fitted.first()),
+                     slight_words());
 }
 
 /// What the tests of the growing law leave open. Of a plain rise, it is only its size or its future.
@@ -484,7 +527,7 @@ std::string doubt_words(const FittedSeries& fitted, const GrowthVerdict& verdict
   const auto is_slight = [&](double bytes) {
     return !fitted.samples.counts_down && bytes < limits::capacity_share * fitted.options.capacity.value_or(0);
   };
-  const std::string slight = fmt::format("less than {:.0f}% of the capacity", 100 * limits::capacity_share);
+  const std::string slight = slight_words();
   if (said && is_slight(said->way)) return "; that is " + slight;
   if (said) return verdict.doubt == GrowthDoubt::none ? "" : "; the log does not show whether it continues";
   switch (verdict.doubt) {
@@ -520,6 +563,7 @@ std::string describe_trend(const FittedSeries& fitted, const GrowthVerdict& verd
   const std::string& release = trend.release;
   if (verdict.leak) return growth_words(fitted, verdict, trend) + (release.empty() ? "" : "; " + release);
   if (!release.empty()) return release;  // the level of the work, which the shape describes, is not that of the end
+  if (const std::string rise = small_rise_words(fitted, verdict); !rise.empty()) return rise;
   const std::string shape = shape_words(fitted, verdict, trend);
   const bool says_rise = !shape.empty() && shape == plain_rise_words(fitted);
   return shape + doubt_words(fitted, verdict, trend, says_rise ? find_plain_rise(fitted) : std::nullopt);

@@ -193,6 +193,8 @@ bool is_name(const Sentence& sentence, PhraseAt trigger) {
                      first.text.find_first_of("abcdefghijklmnopqrstuvwxyz") != first.text.npos;
   if (single && small && first.name != "bad_alloc" && first.name != "out_of_memory") return true;
   if (single && before == '`' && after == '`') return true;
+  // "-XX:+HeapDumpOnOutOfMemoryError": what is done then.
+  if (single && first.text.find("OnOutOfMemory") != first.text.npos) return true;
   const bool error = is_upper(first.text[0]);
   if (single && (before == '/' || before == '\\' || (before == '-' && !error))) return true;
   // "oomkill-test-pod": the name of a pod.
