@@ -512,6 +512,15 @@ void FreeformReader::read_progress() {
       }
       continue;
     }
+    // "'global_step/max_steps': '20/438'"
+    const bool paired = name == "max_steps" && p.identifiers.size() > 1 &&
+                        p.identifiers[p.identifiers.size() - 2] == "global_step" && is_integer(n) && is(n + 1, '/') &&
+                        is_integer(n + 2);
+    if (paired) {
+      best = global_rank;
+      set_step(n, n + 2);
+      continue;
+    }
     const int rank = step_rank(name);
     if (rank <= best || !is_integer(n) || unit_after(n) || is(n + 1, '%')) continue;
     if (is_word(n + 1) && tokens_[n + 1].name == "per") continue;  // "batch 4 per rank" is a batch size

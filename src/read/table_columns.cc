@@ -241,18 +241,26 @@ bool names_other_quantity(std::string_view word) {
                        "page",  "pages",       "faults", "reads",  "writes", "pressure",  "latency", "efficiency"});
 }
 
+/// Words for what memory is of: "Memory usage pod-a (bytes)".
+bool names_owner(std::string_view word) {
+  return one_of(word, {"pod", "container", "node", "worker", "host", "server", "instance", "rank", "job", "process",
+                       "service", "vm"});
+}
+
 /// The label of the name. Words before the first one of a label are the programmer's name for a part of the program;
-/// after it, every word must belong to the label. nullopt if it names no memory.
+/// after it, every word must belong to the label, or name what the memory is of. nullopt if it names no memory.
 std::optional<Label> label_of(const ColumnName& name) {
   const auto& words = name.words;
   auto from = std::find_if(words.begin(), words.end(), belongs_to_label);
+  auto to = std::find_if_not(from, words.end(), belongs_to_label);
   const bool other = std::any_of(words.begin(), words.end(), [](std::string_view word) {
     return rejects_label(word) || names_other_quantity(word);
   });
-  if (other || !std::all_of(from, words.end(), belongs_to_label)) return std::nullopt;
+  const bool owned = from == words.begin() && to != words.end() && !name.bracket.empty() && name.unit.has_value();
+  if (other || (to != words.end() && !(owned && names_owner(*to)))) return std::nullopt;
   const bool memory = std::any_of(words.begin(), words.end(), is_memory_word);
   if (!memory && (from != words.begin() || !name.unit)) return std::nullopt;
-  return read_label(std::span(words).subspan(static_cast<std::size_t>(from - words.begin())));
+  return read_label(std::span(from, to));
 }
 
 /// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU. "vram" and
