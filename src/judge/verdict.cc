@@ -30,13 +30,14 @@ Retry decide_retry_after(const std::optional<Ending>& ending) {
   return {lasts ? "stop" : "unknown", ""};
 }
 
-/// Whether another try makes sense. Without a setting to change, the same run would fail again.
+/// Whether another try makes sense. Without a setting to change, the same run would fail again. A log without a failure
+/// does not show whether there was anything to try again.
 Retry decide_retry(const Verdict& verdict, const Analysis& analysis, const std::vector<ReportFix>& fixes) {
   const Facts& facts = analysis.facts;
   if (verdict.outcome == Outcome::unrecognised) return {"unknown", ""};
   if (verdict.outcome == Outcome::possible_oom && verdict.cause.empty()) return {"unknown", ""};  // evidence is lost
   if (verdict.outcome == Outcome::ended_otherwise) return decide_retry_after(analysis.runs.last().ending);
-  if (verdict.cause.empty()) return {"retry_unchanged", ""};
+  if (verdict.cause.empty() && verdict.outcome != Outcome::handled_oom) return {"unknown", ""};
   if (verdict.outcome == Outcome::handled_oom && !facts.is_true("run.loses_work")) return {"retry_unchanged", ""};
   if (facts.is_true("account.free_beyond_request") && facts.number("oom.others_count").value_or(0) > 0)
     return {"retry_unchanged", ""};

@@ -670,7 +670,7 @@ TEST_CASE("only a failure or a risk is judged") {
   analysis.runs.all.resize(1);
   CHECK_FALSE(needs_judgement(analysis));
   CHECK(decide_verdict(analysis, {}).outcome == Outcome::no_oom);
-  CHECK(decide_verdict(analysis, {}).retry.decision == "retry_unchanged");
+  CHECK(decide_verdict(analysis, {}).retry.decision == "unknown");
 
   Analysis risk = analysis;
   risk.facts.set("run.at_risk", true);
