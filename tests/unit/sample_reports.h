@@ -270,7 +270,7 @@ inline Report healthy() {
   series.trend.confidence = 0.9;
   series.trend.why = "rises by 1.10 GiB at the start and stays there";
   report.series = {series};
-  report.verdict = {Outcome::no_oom, "", "", 0.9, "", std::nullopt, {"retry_unchanged", ""}, std::nullopt};
+  report.verdict = {Outcome::no_oom, "", "", 0.9, "", std::nullopt, {"unknown", ""}, std::nullopt};
   return report;
 }
 
