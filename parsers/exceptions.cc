@@ -42,6 +42,13 @@ bool is_echo(std::string_view text) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view w) { return text.find(w) != text.npos; });
 }
 
+/// True for an exception of torch.distributed. It is the end of its process. Its reason is in the text, or another
+/// process failed before.
+bool is_of_group(std::string_view name) {
+  static constexpr std::array<std::string_view, 3> names{"DistBackendError", "DistNetworkError", "DistStoreError"};
+  return std::any_of(names.begin(), names.end(), [&](std::string_view n) { return name.ends_with(n); });
+}
+
 }  // namespace
 
 /// The length of the name that a runner of several programs prints in front of a line: "[node-a]  ", "trainer-0: ".
@@ -77,7 +84,8 @@ std::string_view message_of(std::string_view line) {
 
 bool is_final_exception(std::string_view line) {
   const std::string_view body = message_of(line);
-  return !parse_exception(body).empty() && !is_echo(body);
+  const std::string_view name = parse_exception(body);
+  return !name.empty() && (is_of_group(name) || !is_echo(body));
 }
 
 /// Python compiles a program's main file before it runs a line of it, so such an error has no traceback: only the file
@@ -143,6 +151,7 @@ void exception(const Match& m, EventSink& sink) {
   constexpr std::array<std::string_view, 3> echoes{"got signal", "SystemExit", "CUDA error"};
   const bool echo = std::any_of(echoes.begin(), echoes.end(), [&](auto e) { return body.find(e) != body.npos; });
   if ((logged || !traced) && (echo || !is_last_line(m))) return;
+  if (is_of_group(parse_exception(body))) return sink.remark("end/of_group");
   sink.remark("end/exception", kind_of_exception(parse_exception(body)));
 }
 

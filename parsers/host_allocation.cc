@@ -192,6 +192,20 @@ void molpro(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// MATLAB's "GB" has 2^30 bytes. Its older forms do not print the preference.
+void matlab(const Match& m, EventSink& sink) {
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = allocation_failure("program-limit", "matlab");
+  oom.traits = {OomTrait::heap, OomTrait::planned};
+  const auto size = [](std::string_view text) {
+    return read_bytes(trimmed(text.substr(0, text.size() - 2)), std::string(1, text[text.size() - 2]) + "iB");
+  };
+  oom.request = size(m[2]);
+  if (m.has(3)) oom.limit = size(m[3]);
+  sink.setting("array_shape", m[1]);
+  sink.oom(std::move(oom));
+}
+
 /// The old forms print their amounts in bytes and without a unit.
 void duckdb(const Match& m, EventSink& sink) {
   if (is_program_text(m.cursor.line().body())) return;

@@ -12,6 +12,7 @@
 #include "read/line_format.h"
 #include "read/parser.h"
 #include "read/sizes.h"
+#include "read/statement.h"
 
 namespace oomdoctor::parsers::process_exit {
 namespace {
@@ -53,6 +54,7 @@ std::optional<i64> find_root_code(const Cursor& cursor) {
 
 /// Every SIGKILL is an exit. It is an out-of-memory report only without a sign of another reason.
 void emit_kill(const Match& m, bool described, EventSink& sink) {
+  if (is_manual_example(m.cursor)) return;
   sink.exit({std::nullopt, 9, described});
   if (is_program_text(m.cursor.line().body()) || was_killed_on_purpose(m.cursor)) return;
   Oom oom = host_oom(Agent::signal, "sigkill");

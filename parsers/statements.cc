@@ -80,6 +80,20 @@ NamedClass find_class(const Cursor& cursor) {
   return is_near(cursor, ahead, ahead, python) ? NamedClass::of_pytorch : NamedClass::of_somebody;
 }
 
+/// True if the memory was for a serving engine's cache: "not enough GPU memory for the KV cache".
+bool is_for_cache(std::string_view line) {
+  constexpr std::array<std::string_view, 5> words{"for the kv cache", "for kv cache", "for the kv-cache",
+                                                  "for its kv cache", "for the key-value cache"};
+  const std::string text = lower(line);
+  return std::any_of(words.begin(), words.end(), [&](auto word) { return text.find(word) != text.npos; });
+}
+
+/// True if the memory was for a part of a model, which may be on a GPU or not.
+bool is_for_model(std::string_view line) {
+  constexpr std::array<std::string_view, 5> words{" model", " weights", " cache", " checkpoint", " request"};
+  return std::any_of(words.begin(), words.end(), [&](auto word) { return line.find(word) != line.npos; });
+}
+
 /// True for a refused mlock. It keeps pages from being swapped, and programs warn and go on without it.
 bool locks_pages(std::string_view line) {
   constexpr std::array<std::string_view, 6> words{"mlock",       "MemLock",         "ocking page",
@@ -144,6 +158,11 @@ void emit(const Match& m, EventSink& sink) {
     oom.message_format = "class-either";
     oom.traits.push_back(OomTrait::either_memory);
   }
+  const bool unnamed = !statement.kind && kind == OomKind::host && !statement.killed && !statement.asked;
+  if (unnamed && oom.message_format == "general" && is_for_model(line)) {
+    oom.message_format = "class-either";
+    oom.traits.push_back(OomTrait::either_memory);
+  }
   oom.request = statement.asked;
   oom.free = statement.free;
   const bool of_machine = statement.of_machine && kind == OomKind::host && statement.used && statement.total;
@@ -161,6 +180,7 @@ void emit(const Match& m, EventSink& sink) {
   where.device = statement.device;
   where.pid = statement.pid;
   sink.at(where);
+  if (kind == OomKind::device && is_for_cache(line)) sink.remark("for/kv_cache");
   sink.oom(std::move(oom));
 }
 

@@ -93,6 +93,8 @@ void engine_advice(Facts& facts) {
       const double more = std::max(*now, held) + up;
       if (more <= max_share + 1e-9) set("advice.share_up", more, share);
     }
+  if (const auto least = facts.number("settings.least_share"); least && *least < 1)
+    set("advice.share_up", std::ceil(*least * 100 - 1e-9) / 100, "settings.least_share");
   const auto fits = facts.number("settings.fitting_length"), length = facts.number("settings.sequence_length");
   if (fits)
     set("advice.context_to", *fits, "settings.fitting_length");

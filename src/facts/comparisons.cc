@@ -36,7 +36,8 @@ void set_gap_facts(const ScanResult& scan, const Trends& trends, const Incident*
       const double before = res.first_value - alloc.first_value, now = res.last_value - alloc.last_value;
       const double moved = std::abs(alloc.last_value - alloc.first_value);
       const double whole = capacity ? static_cast<double>(*capacity) : res.max_value;
-      const bool grows = now - before >= gap_growth_share * whole &&
+      // A host's log of a GPU that it does not use has zeros.
+      const bool grows = res.last_value > res.first_value && now - before >= gap_growth_share * whole &&
                          res.last_value - res.first_value >= gap_over_allocated * moved && !trends.leaks(a);
       facts.set("trend.gap", Value{Number{std::max(0.0, now), 0}}, {alloc.last_evidence, res.last_evidence});
       facts.set("trend.gap_grows", Value{grows}, {res.first_evidence, res.last_evidence});

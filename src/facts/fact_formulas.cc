@@ -83,7 +83,9 @@ constexpr Formula formulas[] = {
     {"advice.share_down",
      "share − 0.1, at least half of it, at most what others leave of the device; of vLLM 0.9 where none is printed"},
     {"advice.layers_to", "layers × 85% of the free memory ÷ weights"},
-    {"advice.share_up", "share, or the part that the weights take if it is larger, + 0.05, at most 0.95"},
+    {"advice.share_up",
+     "the least share that the engine prints; else share, or the part that the weights take if it is larger, + 0.05, "
+     "at most 0.95"},
     {"advice.context_to", "the length that the engine says fits, else half of what is set"},
     {"advice.step_tokens_to", "tokens of a step ÷ 2"},
     {"advice.accumulation_to", "accumulation × batch ÷ batch_to"},

@@ -16,28 +16,32 @@ struct EndSpec {
   bool decides = true;
 };
 
-constexpr std::array<EndSpec, 22> specs{{{"run/time_limit", "timeout", 6},
-                                         {"run/cancelled", "cancelled", 6},
-                                         {"run/preempted", "preempted", 7},
-                                         {"device/hardware", "device_error", 5},
-                                         {"device/fault", "device_error", 5},
-                                         {"device/remapped", "device_error", 1},
-                                         {"device/busy", "device_error", 3},
-                                         {"disk/full", "disk_full", 5},
-                                         {"limit/threads", "limit", 5},
-                                         {"end/exception", "exception", 4},
-                                         {"end/crash", "crash", 3},
-                                         {"end/bus_error", "crash", 3},
-                                         {"collateral/timeout", "nccl", 2},
-                                         {"collateral/peer_gone", "peer_gone", 2},
-                                         {"end/signal", "signal", 5},
-                                         {"end/agent_lost", "agent_lost", 7},
-                                         {"end/exit_code", "signal", 1},
-                                         {"end/rejected", "rejected", 5},
-                                         {"run/completed", "finished", 2, false},
-                                         {"run/ended_by_signal", "signal", 1},
-                                         {"run/ended_with_status", "exit", 1},
-                                         {"exit", "exit", 1, false}}};
+constexpr auto specs = std::to_array<EndSpec>({{"run/time_limit", "timeout", 7},
+                                               {"run/cancelled", "cancelled", 7},
+                                               {"run/preempted", "preempted", 8},
+                                               {"device/hardware", "device_error", 6},
+                                               {"device/fault", "device_error", 6},
+                                               {"device/remapped", "device_error", 1},
+                                               {"device/busy", "device_error", 4},
+                                               {"disk/full", "disk_full", 6},
+                                               {"limit/threads", "limit", 6},
+                                               {"end/exception", "exception", 5},
+                                               {"end/crash", "crash", 4},
+                                               {"end/bus_error", "crash", 4},
+                                               {"collateral/timeout", "nccl", 3},
+                                               {"collateral/peer_gone", "peer_gone", 3},
+                                               {"end/of_group", "exception", 2},
+                                               {"end/signal", "signal", 6},
+                                               {"end/agent_lost", "agent_lost", 8},
+                                               {"end/exit_code", "signal", 1},
+                                               {"end/rejected", "rejected", 6},
+                                               {"end/not_accepted", "not_accepted", 6},
+                                               {"end/probe", "probe", 8},
+                                               {"end/unresponsive", "unresponsive", 7},
+                                               {"run/completed", "finished", 3, false},
+                                               {"run/ended_by_signal", "signal", 1},
+                                               {"run/ended_with_status", "exit", 1},
+                                               {"exit", "exit", 1, false}});
 
 const EndSpec* find_end_spec(const Event& event) {
   const auto* remark = std::get_if<Remark>(&event.what);
@@ -74,6 +78,27 @@ std::optional<int> find_only_log(const ScanResult& scan) {
 /// bar.
 constexpr i64 max_redraw_lines = 4;
 
+/// The exception right above a cancellation, if there is one: the owner, or a launcher, cancels what an exception left
+/// hanging. Who cancels a run at a terminal interrupts it first.
+const Event* find_reason_of_cancellation(const ScanResult& scan, const Event& cancelled, i64 first) {
+  constexpr i64 max_distance = 25;  // lines: advice of the program, and the notices of the other processes
+  constexpr std::array<std::string_view, 3> interruptions{"KeyboardInterrupt", "CancelledError", "SystemExit"};
+  const Span& end = cancelled.evidence.span;
+  const Event* reason = nullptr;
+  for (const Event& event : scan.remarks) {
+    const Span& span = event.evidence.span;
+    if (remark_of(event, "end/exception") == nullptr || span.source != end.source || span.first_line < first ||
+        span.first_line >= end.first_line || end.first_line - span.first_line > max_distance)
+      continue;
+    const bool interrupted = std::any_of(interruptions.begin(), interruptions.end(), [&](auto word) {
+      return event.evidence.excerpt.find(word) != std::string::npos;
+    });
+    if (interrupted) return nullptr;
+    if (!belongs_to_incident(scan, span)) reason = &event;
+  }
+  return reason;
+}
+
 /// Finds the end of a run in the lines [first, last] of the log `source`. Ends before the last progress line do not
 /// count, because the program continued after them.
 std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first, i64 last) {
@@ -98,9 +123,14 @@ std::optional<Ending> find_ending(const ScanResult& scan, int source, i64 first,
       best = &event, best_spec = spec;
   }
   if (best == nullptr) return std::nullopt;
+  const i64 since = std::max({first, progress <= last ? progress : 0, served <= last ? served : 0});
+  if (best_spec->remark == "run/cancelled")
+    if (const Event* reason = find_reason_of_cancellation(scan, *best, since))
+      return Ending{"exception", reason->evidence, true};
   const auto* exit = std::get_if<Exit>(&best->what);
-  return Ending{exit != nullptr && exit->signal ? "signal" : std::string(best_spec->kind), best->evidence,
-                best_spec->decides};
+  const bool killed = exit != nullptr && exit->signal;
+  return Ending{killed ? "signal" : std::string(best_spec->kind), best->evidence, best_spec->decides || killed,
+                best_spec->remark == "end/of_group"};
 }
 
 /// Whether exceptions of several kinds are in the lines [first, last] of the log: a process that fails before its first
@@ -131,7 +161,7 @@ bool follows_exception(const Incident& killed,
                        const std::optional<Ending>& ending) {  // in lines: the exception, the exceptions that it was
                                                                // raised from, and advice that the program prints
   constexpr i64 max_distance = 25;  // lines: the exception, what it was raised from, and advice of the program
-  if (!killed.oom.has(OomTrait::sigkill) || !ending || ending->kind != "exception") return false;
+  if (!killed.oom.has(OomTrait::sigkill) || !ending || ending->kind != "exception" || ending->of_group) return false;
   const Span &end = ending->at.span, &kill = killed.evidence.span;
   return end.source == kill.source && end.first_line < kill.first_line &&
          kill.first_line - end.first_line <= max_distance;
@@ -151,6 +181,8 @@ RunSummary summarize_run(const ScanResult& scan, int run, i64 first, i64 last) {
   }
   if (const auto log = find_only_log(scan)) {
     summary.ending = find_ending(scan, *log, first, last);
+    // After a failure of memory, the exceptions of the group are consequences.
+    if (summary.failure && summary.ending && summary.ending->of_group) summary.ending.reset();
     summary.several_ends = has_several_ends(scan, *log, first, last);
   }
   // Who recorded the run saw that the kernel killed nothing and memory was left.

@@ -14,9 +14,11 @@ namespace oomdoctor {
 /// The event that ended a run, if the log shows it and it was not memory.
 struct Ending {
   std::string kind;  ///< "finished", "exception", "crash", "timeout", "cancelled", "preempted", "disk_full", "limit",
-                     ///< "nccl", "device_error", "signal", "agent_lost", "exit"
+                     ///< "nccl", "device_error", "signal", "agent_lost", "rejected", "not_accepted", "probe",
+                     ///< "unresponsive", "exit"
   Evidence at;
-  bool decides = false;  ///< it explains the end by itself; an exit code alone does not show its reason
+  bool decides = false;   ///< it explains the end by itself; an exit code alone does not show its reason
+  bool of_group = false;  ///< an exception of torch.distributed: another process may have failed first
 };
 
 /// One run of a log.

@@ -21,11 +21,13 @@ bool changes_a_setting(const ReportFix& fix) {
                                         [](const FixSetting& setting) { return !setting.text.empty(); });
 }
 
-/// After an end that memory did not cause. An error of the program, a full disk and a time limit come again; whether a
-/// signal, a lost node or a GPU's fault does, the log does not show. A preemption says nothing about the job.
+/// After an end that memory did not cause. An error of the program, a full disk, a time limit and a failed probe come
+/// again; whether a signal, a lost node or a GPU's fault does, the log does not show. A preemption says nothing about
+/// the job.
 Retry decide_retry_after(const std::optional<Ending>& ending) {
   if (ending && ending->kind == "preempted") return {"retry_unchanged", ""};
-  constexpr std::array lasting{"exception", "disk_full", "limit", "timeout"};
+  constexpr std::array lasting{"exception", "disk_full", "limit",        "timeout",
+                               "exit",      "probe",     "unresponsive", "not_accepted"};
   const bool lasts = ending && std::find(lasting.begin(), lasting.end(), ending->kind) != lasting.end();
   return {lasts ? "stop" : "unknown", ""};
 }
@@ -37,6 +39,8 @@ Retry decide_retry(const Verdict& verdict, const Analysis& analysis, const std::
   if (verdict.outcome == Outcome::unrecognised) return {"unknown", ""};
   if (verdict.outcome == Outcome::possible_oom && verdict.cause.empty()) return {"unknown", ""};  // evidence is lost
   if (verdict.outcome == Outcome::ended_otherwise) return decide_retry_after(analysis.runs.last().ending);
+  const auto& ending = analysis.runs.last().ending;
+  if (verdict.outcome == Outcome::no_oom && ending && ending->kind == "exit") return decide_retry_after(ending);
   if (verdict.cause.empty() && verdict.outcome != Outcome::handled_oom) return {"unknown", ""};
   if (verdict.outcome == Outcome::handled_oom && !facts.is_true("run.loses_work")) return {"retry_unchanged", ""};
   if (facts.is_true("account.free_beyond_request") && facts.number("oom.others_count").value_or(0) > 0)

@@ -156,8 +156,11 @@ std::string_view ending_words(std::string_view kind, std::string_view line) {
     for (const auto& [word, words] : exact)
       if (line.find(word) != line.npos) return words;
   if (const std::string_view words = kind == "signal" ? exit_code_words(line) : ""; !words.empty()) return words;
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> table = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 17> table = {
       {{"exception", "an exception"},
+       {"not_accepted", "a refusal by the scheduler: it did not accept the job"},
+       {"probe", "a kill by Kubernetes: the container failed its probe"},
+       {"unresponsive", "a kill by the server: its worker did not answer in time (a timeout)"},
        {"peer_gone", "a lost connection to another process"},
        {"agent_lost", "the loss of the machine or agent that ran it"},
        {"rejected", "a rejection by the scheduler"},
