@@ -19,7 +19,7 @@ struct EndSpec {
 constexpr std::array<EndSpec, 22> specs{{{"run/time_limit", "timeout", 6},
                                          {"run/cancelled", "cancelled", 6},
                                          {"run/preempted", "preempted", 7},
-                                         {"device/hardware", "device_error", 5},
+                                         {"device/hardware", "device_error", 6},
                                          {"device/fault", "device_error", 5},
                                          {"device/remapped", "device_error", 1},
                                          {"device/busy", "device_error", 3},
