@@ -115,4 +115,22 @@ void shm_volume(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// "Memory": 17179869184, in the part HostConfig of the same container; 0 if it has no limit.
+void inspect(const Match& m, EventSink& sink) {
+  static constexpr std::string_view label = "\"Memory\":", next = "\"OOMKilled\"";
+  constexpr int most_lines = 200;
+  Oom oom = host_oom(Agent::cgroup, "docker-inspect");
+  oom.described = true;
+  m.cursor.forward(most_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    if (text.find(next) != text.npos) return false;
+    const std::size_t at = text.find(label);
+    if (at == text.npos) return true;
+    const i64 bytes = leading_integer(trimmed(text.substr(at + label.size())));
+    if (bytes > 0) oom.limit = Bytes{bytes, 0};
+    return false;
+  });
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::kubernetes

@@ -135,7 +135,12 @@ void graphcore(const Match& m, EventSink& sink) {
 
 void emit_faiss(const Match& m, EventSink& sink) {
   Oom oom = device_oom("faiss", Agent::library);
-  read_request(m.has(1) ? m[1] : m[2], oom);
+  read_request(m.has(1) ? m[1] : m[3], oom);
+  if (m.has(2)) {
+    Origin where;
+    where.device = static_cast<int>(leading_integer(m[2]));
+    sink.at(where);
+  }
   sink.oom(std::move(oom));
 }
 /// Any provider uses this arena. Only the CPU provider has nodes in blocks of channels (nchwc), so their arena is host
@@ -170,6 +175,18 @@ void denoiser(const Match& m, EventSink& sink) {
   oom.framework = "vulkan";
   oom.message_format = "oidn";
   oom.caught = is_near(m.cursor, 0, 3, {"denoiser disabled", "denoising disabled", "without denois"});
+  sink.oom(std::move(oom));
+}
+
+/// "[Rank:0] FATAL ERROR :: MODULE:PT_DEVMEM …": Gaudi's bridge names the rank itself.
+void habana(const Match& m, EventSink& sink) {
+  Oom oom = device_oom("habana");
+  oom.request = Bytes{leading_integer(m[2]), 0};
+  if (m.has(1)) {
+    Origin where;
+    where.rank = static_cast<int>(leading_integer(m[1]));
+    sink.at(where);
+  }
   sink.oom(std::move(oom));
 }
 

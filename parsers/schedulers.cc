@@ -206,4 +206,25 @@ void emit_grid_engine_epilog(const Match& m, EventSink& sink) {
   sink.oom(std::move(oom));
 }
 
+/// The description of a job has its limit in MiB: { "value": "30720", "type": "MEMORY" }, on one line or on several.
+void aws_batch(const Match& m, EventSink& sink) {
+  static constexpr std::string_view label = "\"value\": \"", kind = "\"MEMORY\"";
+  constexpr int most_lines = 200;
+  if (is_program_text(m.cursor.line().body())) return;
+  Oom oom = scheduler_failure("aws-batch");
+  i64 before = 0;  // the value on the line above
+  bool named = false;
+  m.cursor.forward(most_lines, [&](const Line& line) {
+    const std::string_view text = line.text;
+    const std::size_t of_memory = text.find(kind), at = text.substr(0, of_memory).rfind(label);
+    const i64 value = at == text.npos ? 0 : leading_integer(text.substr(at + label.size()));
+    const i64 mebibytes = of_memory != text.npos ? std::max(value, before) : named ? value : 0;
+    if (mebibytes > 0 && mebibytes < i64{1} << 30) oom.limit = Bytes{mebibytes * MiB, 0};
+    named = of_memory != text.npos;
+    before = value;
+    return !oom.limit;
+  });
+  sink.oom(std::move(oom));
+}
+
 }  // namespace oomdoctor::parsers::schedulers

@@ -72,6 +72,8 @@ void code(const Match& m, EventSink& sink) {
     read_request(m[1], oom);
   else if (is_program_text(m.cursor.line().body()) || is_near(m.cursor, 0, 8, {requested}))
     return;
+  if (m.cursor.line().text.find("executionContext.cpp::") != std::string_view::npos)
+    sink.setting("engine_context", "true");
   sink.oom(std::move(oom));
 }
 

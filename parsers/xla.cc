@@ -106,16 +106,30 @@ void read_padding(std::string_view text, const Line& line, EventSink& sink) {
     sink.cite(line), sink.setting("plan_padding", read_plan_size(text.substr(padding.size())));
 }
 
+/// A row of a TPU's account, "arguments 30.10G": what the program takes as its input, weights and states included.
+void read_account(const Cursor& cursor, EventSink& sink) {
+  static constexpr std::string_view arguments = "arguments ";
+  const auto head = find_after(cursor, plan_lines, "Total hbm usage");
+  if (!head) return;
+  const auto row = find_after(cursor, static_cast<int>(head->number - cursor.line().number) + 6, arguments);
+  if (!row || !trimmed(row->text).starts_with(arguments)) return;
+  const std::string_view size = trimmed(trimmed(row->text).substr(arguments.size()));
+  sink.cite(*row);
+  if (size == "0B")
+    sink.setting("plan_without_arguments", "true");
+  else
+    sink.setting("plan_arguments", read_plan_size(size));
+  sink.cite(cursor.line());
+}
+
 /// Reads the largest buffer of the plan: its size, the operation that makes it, its shape and its padding. A GPU's plan
 /// lists "Buffer 1:", a TPU's "1. Size: 4.00G".
 void read_largest_buffer(const Cursor& cursor, EventSink& sink) {
   constexpr std::size_t longest = 80;  // bytes of an operation's name; the end of its path is the operation
-  static constexpr std::string_view operation = "op_name=\"", arguments = "arguments ";
+  static constexpr std::string_view operation = "op_name=\"";
   bool listed = false, sized = false, shaped = false;
   cursor.forward(plan_lines, [&](const Line& line) {
     const std::string_view text = trimmed(line.text);
-    if (text.starts_with(arguments) && trimmed(text.substr(arguments.size())) == "0B")
-      sink.cite(line), sink.setting("plan_without_arguments", "true");
     listed |= text.starts_with("Largest program allocations") || text.starts_with("Peak buffers:");
     if (!listed) return true;
     const std::size_t size = text.find("Size: ");
@@ -193,6 +207,7 @@ void hbm(const Match& m, EventSink& sink) {
   oom.traits.push_back(OomTrait::planned);
   oom.limit = read_size(m[2]);
   read_donation(m.cursor, sink);
+  read_account(m.cursor, sink);
   static constexpr std::string_view excess = "Exceededhbmcapacityby";
   if (const std::size_t at = m.after().find(excess); at != std::string_view::npos)
     if (const auto size = read_size(m.after().substr(at + excess.size())))

@@ -4,6 +4,8 @@
 // other processes; own memory outside the allocator = this process - reserved. Messages before 2.1 do not list
 // processes, so they show only the sum of own and foreign memory outside the allocator. Every term keeps the tolerance
 // of its printed digits.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -207,7 +209,10 @@ std::optional<Account> build_account(const Incident& incident) {
     // An exceeded limit has no parts to draw, even if the printed digits leave a doubt: "8.3 GB of 8 GB".
     if (oom.process && oom.process->count > account.capacity.count) return std::nullopt;
     add(host_share(oom), oom.process);
-    for (const OtherProcess& o : oom.others) add("process " + std::to_string(o.pid), o.used);
+    for (const OtherProcess& o : oom.others)
+      add(o.pid == 0 ? fmt::format("{} other killed processes", incident.victims - 1)
+                     : "process " + std::to_string(o.pid),
+          o.used);
     add("page cache (files)", oom.page_cache);
     if (oom.capacity && oom.free) {
       const std::string_view others = oom.agent == Agent::scheduler ? "other workers and processes" : "other processes";

@@ -181,6 +181,17 @@ void emit_no_budget(const ScanResult& scan, std::vector<Note>& notes) {
        corrected ? threshold->second.evidence : budget->second.evidence});
 }
 
+/// Notes that a part of the GPU was the limit, which the message prints as the size of the GPU.
+void emit_vgpu_limit(const ScanResult& scan, std::vector<Note>& notes) {
+  const auto limit = size_of_setting(scan, "vgpu_limit");
+  if (!limit) return;
+  notes.push_back({Severity::warning,
+                   fmt::format("HAMi refused the request: its limit for this pod is {} of the GPU (nvidia.com/gpumem), "
+                               "and the whole GPU may have more",
+                               bytes_text(*limit)),
+                   scan.settings.find("vgpu_limit")->second.evidence});
+}
+
 /// Explains lines that look like an out-of-memory failure and are none. They are warnings, so that the short
 /// report shows them as well: nothing else in it says why.
 void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
@@ -210,7 +221,7 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
   struct RemarkedLookalike {
     std::string_view remark, words;
   };
-  static constexpr std::array<RemarkedLookalike, 6> remarked{
+  static constexpr std::array<RemarkedLookalike, 9> remarked{
       {{"end/bus_error",
         "a task died of a bus error, and the log does not say why: a full /dev/shm gives one, as does a mapped file "
         "that became shorter"},
@@ -226,6 +237,12 @@ void emit_lookalikes(const ScanResult& scan, std::vector<Note>& notes) {
         "Python's faulthandler reserved a stack that is too small for the registers of this processor, and "
         "the kernel answers with \"Cannot allocate memory\". RAM was not the reason. A newer Python on Linux 5.14 "
         "or later reserves enough; else run without faulthandler.enable()"},
+       {"limit/locked",
+        "a lock of memory was refused, as the limit on locked memory does (ulimit -l); the program goes on without it"},
+       {"limit/order",
+        "the kernel itself requested several pages in one piece and found none free; it killed nothing for that"},
+       {"disk/write_failed",
+        "PyTorch could not write a file to its end: a full disk or a quota does that, memory was not the reason"},
        {"limit/quota", "a service refused a request for its quota or its size; memory was not the reason"}}};
   for (const RemarkedLookalike& lookalike : remarked)
     if (const Event* found = scan.find_remark(lookalike.remark); found != nullptr)
@@ -474,6 +491,7 @@ Analysis analyse(const ScanResult& scan, const AnalysisOptions& options) {
     emit_waited(*primary, out.notes);
     emit_later_server(scan, *primary, out.notes);
     emit_below_block_limit(scan, *primary, out.notes);
+    emit_vgpu_limit(scan, out.notes);
   } else {
     no_phase_facts(out.facts);
     emit_abrupt_end(scan, out.notes);

@@ -304,6 +304,12 @@ bool trains_for_request(const ScanResult& scan, const Incident& incident) {
          std::none_of(frames.begin(), frames.end(), [](const Frame& f) { return names_work(f, using_words); });
 }
 
+/// True if a compiled program died of an exception of PyTorch's C++ library: few of those train.
+bool is_compiled(const ScanResult& scan, const Incident& incident) {
+  return scan.settings.contains("compiled_program") && !scan.settings.contains("script") &&
+         incident.oom.frames.empty() && !names_training(scan, incident);
+}
+
 /// True for settings that only a training has.
 bool is_set_to_train(const ScanResult& scan) {
   return std::any_of(training_settings.begin(), training_settings.end(),
@@ -395,7 +401,7 @@ void set_training(const ScanResult& scan, const Incident* incident, const Progra
   const bool uses =
       facts.is_true("framework.serving") || (by != nullptr && by->is_engine()) ||
       facts.is_true("framework.diffusers") || facts.is_true("phase.generation") ||
-      (incident != nullptr && (only_uses_model(scan, *incident) ||
+      (incident != nullptr && (only_uses_model(scan, *incident) || is_compiled(scan, *incident) ||
                                (answers_requests(scan, *incident) && !trains_for_request(scan, *incident)))) ||
       (incident != nullptr &&
        std::find(without_steps.begin(), without_steps.end(), incident->oom.framework) != without_steps.end());

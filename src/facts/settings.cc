@@ -247,9 +247,18 @@ bool counts_loader_workers(const ScanResult& scan, const KnownSetting& workers) 
   return alone && scan.settings.contains("batch_size");
 }
 
+/// The maker of a GPU whose name only AMD gives: "MI300X", "AMD Instinct MI250X", "Radeon RX 7900 XTX". "" of others.
+std::string_view vendor_by_name(std::string_view name) {
+  const std::size_t at = name.find("MI");
+  const bool instinct = at != name.npos && (at == 0 || name[at - 1] == ' ' || name[at - 1] == '-') &&
+                        at + 4 < name.size() && is_digit(name[at + 2]) && is_digit(name[at + 3]);
+  return instinct || name.find("Radeon") != name.npos || name.find("Instinct") != name.npos ? "amd" : "";
+}
+
 std::string_view device_vendor(const ScanResult& scan) {
-  const auto word = scan.settings.find("vendor");
-  return word == scan.settings.end() ? std::string_view{} : std::string_view(word->second.value);
+  if (const auto word = scan.settings.find("vendor"); word != scan.settings.end()) return word->second.value;
+  const auto gpu = scan.settings.find("gpu");
+  return gpu == scan.settings.end() ? std::string_view{} : vendor_by_name(gpu->second.value);
 }
 
 std::string_view device_vendor(const ScanResult& scan, const Incident& incident) {
@@ -336,6 +345,7 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     const bool npu = agent == Agent::npu_allocator, xpu = agent == Agent::xpu_allocator;
     if (npu || xpu) facts.set("platform.torch", Value{std::string(npu ? "npu" : "xpu")}, here);
     const auto system = scan.settings.find("system");
+    if (incident->oom.framework == "directml") facts.set("platform.windows", Value{true}, here);
     if (incident->oom.sizes_not_available ||
         (system != scan.settings.end() && (system->second.value == "Windows" || system->second.value == "WSL")))
       facts.set("platform.windows", Value{true}, here);
@@ -344,8 +354,9 @@ void setting_facts(const ScanResult& scan, const Incident* incident, Facts& fact
     if (system != scan.settings.end() && system->second.value == "macOS")
       facts.set("platform.macos", Value{true}, here);
     const auto& frames = incident->oom.frames;
-    if (std::any_of(frames.begin(), frames.end(),
-                    [](const Frame& f) { return f.file.size() > 2 && f.file[1] == ':' && f.file[2] == '\\'; })) {
+    if (std::any_of(frames.begin(), frames.end(), [](const Frame& f) {
+          return f.file.size() > 2 && f.file[1] == ':' && (f.file[2] == '\\' || f.file[2] == '/');
+        })) {
       facts.set("platform.windows", Value{true}, here);
       facts.set("platform.windows_paths", Value{true}, here);
     }

@@ -35,6 +35,13 @@ std::optional<double> kernel_seconds(std::string_view text) {
   return std::nullopt;
 }
 
+/// "out of memory at batch 32, retrying …": a notice from its words for the failure on, without its time and logger.
+std::string_view words_of_retry(std::string_view line) {
+  std::size_t at = line.find("ut of memory");
+  if (at == line.npos) at = line.find("OOM");
+  return trimmed(at == line.npos ? line : line.substr(at));
+}
+
 /// "Mar 12 04:10:01", in front of a line of syslog; empty if there is none. It prints whole seconds.
 std::string_view syslog_second(std::string_view text) {
   constexpr std::size_t date = 7, stamp = 15;
@@ -253,6 +260,10 @@ bool ResultBuilder::is_same_failure(std::size_t index, const Oom& now) const {
   if ((now.message_format == "skipped" || now.message_format == "composer") &&
       !old.evidence.excerpt.ends_with(trimmed(here_.ref().line.body())))
     return false;
+  if (now.message_format == "retried" &&
+      words_of_retry(old.evidence.excerpt) != words_of_retry(here_.ref().line.body()))
+    return false;
+  if (now.message_format == "comfyui") return false;  // one process, which decodes one image after the other
   const i64 reach = is_passed_on(here_.ref().line.body()) ? dump_distance : repeat_distance;
   return distance <= reach && has_numbers(old.oom) == has_numbers(now);
 }

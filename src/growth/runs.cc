@@ -19,7 +19,7 @@ struct EndSpec {
 constexpr auto specs = std::to_array<EndSpec>({{"run/time_limit", "timeout", 7},
                                                {"run/cancelled", "cancelled", 7},
                                                {"run/preempted", "preempted", 8},
-                                               {"device/hardware", "device_error", 6},
+                                               {"device/hardware", "device_error", 7},
                                                {"device/fault", "device_error", 6},
                                                {"device/remapped", "device_error", 1},
                                                {"device/busy", "device_error", 4},

@@ -320,7 +320,7 @@ bool says_most(std::string_view first_line, std::string_view reason) {
 bool is_shown(const Report& report, const Reason& reason) {
   const std::string_view fact = first_fact(reason);
   if (fact == "host.kernel_kill" || fact == "host.allocation_failed" || fact == "host.limit_kill" ||
-      fact == "host.victims" || fact == "host.grows" || fact.starts_with("trend."))
+      fact == "host.grows" || fact.starts_with("trend."))
     return true;
   const auto roots = root_incidents(report);
   if (roots.empty() || reason.text.find(':') != reason.text.npos || !find_numbers(reason.text).empty()) return false;
