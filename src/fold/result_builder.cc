@@ -404,8 +404,8 @@ void ResultBuilder::oom(Oom oom) {
   // Nobody writes the sizes of an allocator or a scheduler by hand: a full report is hardly ever a quotation.
   const bool full_report = (oom.request && (oom.capacity || oom.free || oom.allocated)) || (oom.process && oom.limit);
   const bool may_be_quoted = !full_report || is_program_text(cursor.line().body());
-  if (may_be_quoted &&
-      (is_catalogue_entry(cursor) || is_quoted_in_text(cursor, !is_general_form(oom)) || is_in_back_ticks(cursor)))
+  if (may_be_quoted && (is_catalogue_entry(cursor) || is_quoted_in_text(cursor, !is_general_form(oom)) ||
+                        is_in_back_ticks(cursor) || is_in_literal_block(cursor)))
     return remark("text/quoted", {});
   oom.caught |= is_python_warning(here_.cursor().line().body());
   correct_memory_by_runtime(oom, cursor);

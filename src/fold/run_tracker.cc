@@ -124,13 +124,6 @@ bool RunTracker::starts_anew() const {
   return (restated_.count >= 2 || restated_.arguments) && result_.progress_lines - progress_before_ >= min_lines_of_run;
 }
 
-/// The epoch falls back together with the step. An evaluation may count its epochs from 0 where the training counts
-/// from 1, so a fall by one says nothing.
-bool RunTracker::falls_to_first_epoch(const StreamState& stream, const Step& step) const {
-  return step.epoch && stream.epoch && *step.epoch <= *stream.epoch - 2 &&
-         result_.progress_lines - progress_before_ >= min_lines_of_run;
-}
-
 void RunTracker::time(double time) {
   if (!(time >= first_dated_time)) return;
   time_ = time;
@@ -153,8 +146,7 @@ void RunTracker::step(const CurrentLine& here, const Step& printed) {
   number_epochs(stream(here), s);
   const StreamState* known = find_stream(here.stream());
   const bool counted = known != nullptr && known->step;
-  if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) &&
-      (starts_anew() || falls_to_first_epoch(*known, s)))
+  if (!end_ && s.step && counted && *s.step < *known->step && *s.step <= place_.first_step.value_or(0) && starts_anew())
     begin_run(here);
   const bool redrawn = end_ && s.step && counted && *s.step == *known->step;  // as tqdm does when its loop fails
   if (end_ && s.step && !(redrawn && !end_->exited && !end_->of_job)) {

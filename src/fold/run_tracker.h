@@ -129,7 +129,6 @@ class RunTracker {
   static void number_epochs(StreamState& stream, Step& step);
   bool advances_ranks(const StreamState& stream, const CurrentLine& here, i64 step);
   bool starts_anew() const;
-  bool falls_to_first_epoch(const StreamState& stream, const Step& step) const;
   void end_run();
   void begin_run(const CurrentLine& here);
   void begin_run(const CurrentLine& here, Evidence first);

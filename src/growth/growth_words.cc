@@ -210,6 +210,8 @@ std::string varying_words(const FittedSeries& fitted) {
   const bool of_work = values.size() == fitted.samples.points.y.size();
   const double level = compute_median(of_work ? fitted.points.y : values);
   const double spread = of_work ? find_fit(fitted, Law::constant)->sigma : compute_spread(values, level);
+  if (of_work && spread < fitted.series.quantum && share_elsewhere(fitted) <= mostly)
+    return "flat at " + usual_level_text(fitted);  // the values differ by their last digit
   const std::string since = of_work ? since_words(fitted, level, spread) : "";
   if (spread < std::abs(level) / 2 && share_elsewhere(fitted) <= mostly)
     return fmt::format("varies around {} by {}{}{}", value_text(fitted, level), size(spread), since, trend);

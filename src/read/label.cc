@@ -39,17 +39,17 @@ class WordSet {
 };
 
 constexpr auto label_words = WordSet(std::to_array<std::string_view>(
-    {"gpu",      "cuda",   "cpu",      "device",   "vram",      "mem",     "memory",    "usage",       "used",
-     "use",      "in",     "current",  "now",      "currently", "alloc",   "allocated", "reserved",    "cached",
-     "cache",    "max",    "maximum",  "peak",     "torch",     "pytorch", "rss",       "pss",         "uss",
-     "ram",      "host",   "process",  "proc",     "after",     "before",  "forward",   "backward",    "optimizer",
-     "training", "train",  "eval",     "node",     "local",     "rank",    "free",      "available",   "active",
-     "is",       "at",     "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
-     "driver",   "tensor", "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
-     "smi",      "avg",    "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
-     "gmem",     "by",     "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd",
-     "value",    "py",     "hwm",      "vm",       "working",   "set",     "vmrss",     "maxrss",      "nvml",
-     "resident"}));
+    {"gpu",      "cuda",    "cpu",      "device",   "vram",      "mem",     "memory",    "usage",       "used",
+     "use",      "in",      "current",  "now",      "currently", "alloc",   "allocated", "reserved",    "cached",
+     "cache",    "max",     "maximum",  "peak",     "torch",     "pytorch", "rss",       "pss",         "uss",
+     "ram",      "host",    "process",  "proc",     "after",     "before",  "forward",   "backward",    "optimizer",
+     "training", "train",   "eval",     "node",     "local",     "rank",    "free",      "available",   "active",
+     "is",       "at",      "was",      "stats",    "status",    "info",    "footprint", "consumption", "hbm",
+     "driver",   "tensor",  "tensors",  "xpu",      "npu",       "mps",     "hip",       "system",      "nvidia",
+     "smi",      "avg",     "mean",     "end",      "start",     "of",      "highest",   "res",         "and",
+     "gmem",     "by",      "consumed", "utilized", "step",      "optim",   "valid",     "occupied",    "rsvd",
+     "resv",     "value",   "py",       "hwm",      "vm",        "working", "set",       "vmrss",       "maxrss",
+     "nvml",     "resident"}));
 
 constexpr auto spoiling_words = WordSet(std::to_array<std::string_view>(
     {"limit",      "limits",     "total",       "capacity",   "budget",   "threshold",     "fraction",    "request",
@@ -355,7 +355,8 @@ std::optional<Label> read_label(std::span<const std::string_view> words) {
                  : peak ? Metric::max_allocated
                         : Metric::allocated,
                  host ? sampled : kind, true};
-  if (has({"reserved", "cached", "rsvd"})) return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
+  if (has({"reserved", "cached", "rsvd", "resv"}))
+    return Label{peak ? Metric::max_reserved : Metric::reserved, kind, true};
   if (has({"active"}) && (memory || device)) return Label{Metric::active, kind, true};
   if (has({"cache"})) return std::nullopt;
   if ((memory || usage) && has({"smi", "nvml"}))

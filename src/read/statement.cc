@@ -753,6 +753,20 @@ bool is_in_back_ticks(const Cursor& cursor) {
   return !logged && !contains_one(" " + prose_of(outside), persons) && !is_reported_by_writer(cursor);
 }
 
+bool is_in_literal_block(const Cursor& cursor) {
+  constexpr int reach = 12;
+  const auto indent = [](std::string_view text) { return text.find_first_not_of(" \t"); };
+  if (const std::size_t own = indent(cursor.line().text); own == 0 || own == std::string_view::npos) return false;
+  bool introduced = false;
+  cursor.backward(reach, [&](const Line& line) {
+    if (trimmed(line.text).empty() || indent(line.text) > 0) return true;
+    introduced = trimmed(line.text).ends_with("::") && classify_line(line) != TextKind::log &&
+                 trimmed(line.text).find(' ') != std::string_view::npos;
+    return false;
+  });
+  return introduced && !is_logged(cursor.line()) && !is_reported_by_writer(cursor);
+}
+
 // Counts code, prose and log lines around the current one. One log line or a tag decides against text. A line that is
 // code itself needs fewer of them.
 bool is_quoted_in_text(const Cursor& cursor, bool exact) {

@@ -57,6 +57,10 @@ bool is_manual_example(const Cursor& cursor);
 /// writer: "- **`CUDA out of memory.`** – lower `--batch-size`".
 bool is_in_back_ticks(const Cursor& cursor);
 
+/// True if the line is in an indented block that a sentence with "::" at its end introduces, as reStructuredText has
+/// it, and nobody writes of a failure of his own.
+bool is_in_literal_block(const Cursor& cursor);
+
 /// True if the line is part of program code or of a manual that quotes a message: its neighbours are not lines of a
 /// log. A message in a program's exact form below prose may be the end of a program that printed sentences. So prose
 /// has to enclose or introduce it.

@@ -96,6 +96,7 @@ ColumnName::ColumnName(std::string_view printed) {
     if (std::erase(words, word) > 0) percent = true;
   if (has({"used", "usage"})) std::erase(words, "total");  // "Total RAM usage" is not a capacity
   if (has({"capacity"})) std::erase(words, "provisioned");
+  if (percent && lowered.find("virtual_memory") != lowered.npos) std::erase(words, "virtual");  // psutil's RAM
   // Windows' name of the machine's RAM.
   if (has({"used", "usage", "available"}) && has({"memory", "mem"}) && !names_device())
     std::replace(words.begin(), words.end(), std::string_view("physical"), std::string_view("ram"));
