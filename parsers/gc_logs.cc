@@ -38,7 +38,7 @@ std::optional<double> seconds_of_jvm(std::string_view line) {
 
 void full(const Match& m, EventSink& sink) {
   sink.remark("line/no_sign");
-  const std::string_view printed = m.has(1) ? m[1] : m.has(2) ? m[2] : std::string_view();
+  const std::string_view printed = m.has(1) ? m[1] : m.has(3) ? m[3] : std::string_view();
   const auto size = read_size(printed);
   if (!size) return;
   Reading live = sampled_reading(Metric::memory, static_cast<double>(size->count),
@@ -46,6 +46,7 @@ void full(const Match& m, EventSink& sink) {
                                  printed.substr(printed.size() - 1), "Java heap after a full collection");
   const auto seconds = seconds_of_jvm(m.cursor.line().body());
   live.since_start = seconds.has_value();
+  if (const auto heap = read_size(m.has(2) ? m[2] : m[4])) live.capacity = static_cast<double>(heap->count);
   sink.reading(live, {}, seconds);
 }
 

@@ -127,7 +127,7 @@ void emit_room_made(const ScanResult& scan, std::vector<Note>& notes) {
        freed->second.evidence});
 }
 
-/// Notes the size of the batch that the program continued with after its last failure.
+/// Notes the size of the batch that the program set after its last failure.
 void emit_smaller_batch(const ScanResult& scan, std::vector<Note>& notes) {
   const Event* last = nullptr;
   for (const Event& event : scan.remarks)
@@ -136,7 +136,7 @@ void emit_smaller_batch(const ScanResult& scan, std::vector<Note>& notes) {
   if (last == nullptr || scan.incidents.empty()) return;
   if (!std::all_of(scan.incidents.begin(), scan.incidents.end(), [](const Incident& i) { return i.handled; })) return;
   notes.push_back({Severity::warning,
-                   fmt::format("after the failure, the program continued with a batch size of {}",
+                   fmt::format("after the failure, the program set the batch size to {}",
                                whole_number(*std::get<Remark>(last->what).number)),
                    last->evidence});
 }

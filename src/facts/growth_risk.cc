@@ -80,6 +80,12 @@ bool is_small_part(const ScanResult& scan, const Series& s, const Trend& t, std:
          last_slope(t) * length < limits::machine_share * s.capacity;
 }
 
+/// Question 1: what a program keeps in its managed heap comes and goes, and a small part of the heap fills nothing.
+bool is_small_part_of_heap(const Series& s) {
+  return s.metric == Metric::memory && s.label.starts_with("Java heap") && s.capacity > 0 &&
+         s.last_value < limits::half_full * s.capacity;
+}
+
 bool is_large_and_sure(const Series& s, const Trend& t) {
   if (s.kind == SeriesKind::running_maximum && !t.equal_records) return false;
   if (s.unit != "%" && std::max(s.first_value, s.last_value) < limits::least_program) return false;
@@ -134,7 +140,7 @@ bool is_at_risk(const ScanResult& scan, const Trends& trends, std::size_t i) {
   // What a machine of unknown size has free again was no leak of a program that still runs.
   if (may_be_of_machine(s) && !t.forecast && !t.release.empty()) return false;
   const std::optional<double> left = find_time_left(scan, s, t);
-  if (may_be_a_start(scan, s, t, left) || is_small_part(scan, s, t, left)) return false;
+  if (may_be_a_start(scan, s, t, left) || is_small_part(scan, s, t, left) || is_small_part_of_heap(s)) return false;
   return !left || (*left <= limits::risk_windows * working_length(t) && !unexplained(scan, i));
 }
 

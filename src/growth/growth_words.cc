@@ -389,11 +389,11 @@ std::string approach_words(const FittedSeries& fitted, const GrowthVerdict& verd
     approach.way = start->way;
     if (start->end && approach.done_value <= 1) approach.done_step = *start->end;
   }
+  const std::string level = amount_text(fitted, verdict.chosen->at(fitted.last()));
+  if (!shows_level(fitted, approach.done_step, approach.way)) return varying_words(fitted);
   if (shape == Shape::saturating && fitted.samples.as_printed())
     approach.done_step = find_level_begin(fitted, approach.done_step, approach.way);
-  const std::string level = amount_text(fitted, verdict.chosen->at(fitted.last()));
   const std::string place = fmt::format("{} {}", x_unit(fitted), step_text(approach.done_step));
-  if (!shows_level(fitted, approach.done_step, approach.way)) return varying_words(fitted);
   const bool up = (approach.way > 0) != fitted.samples.counts_down;
   if (shape == Shape::saturating) {
     // At that place a part of the way may be left (see Approach): where it is large, the level comes later.
