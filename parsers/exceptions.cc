@@ -152,7 +152,10 @@ void exception(const Match& m, EventSink& sink) {
   const bool echo = std::any_of(echoes.begin(), echoes.end(), [&](auto e) { return body.find(e) != body.npos; });
   if ((logged || !traced) && (echo || !is_last_line(m))) return;
   if (is_of_group(parse_exception(body))) return sink.remark("end/of_group");
-  sink.remark("end/exception", kind_of_exception(parse_exception(body)));
+  const std::string_view name = parse_exception(body);
+  sink.remark("end/exception", kind_of_exception(name));
+  for (const std::string_view interruption : {"KeyboardInterrupt", "CancelledError", "SystemExit"})
+    if (name.ends_with(interruption)) sink.remark("end/interruption");
 }
 
 /// may_match: true if a colon or the end of the line follows the name around the anchor.

@@ -82,17 +82,14 @@ constexpr i64 max_redraw_lines = 4;
 /// hanging. Who cancels a run at a terminal interrupts it first.
 const Event* find_reason_of_cancellation(const ScanResult& scan, const Event& cancelled, i64 first) {
   constexpr i64 max_distance = 25;  // lines: advice of the program, and the notices of the other processes
-  constexpr std::array<std::string_view, 3> interruptions{"KeyboardInterrupt", "CancelledError", "SystemExit"};
   const Span& end = cancelled.evidence.span;
   const Event* reason = nullptr;
   for (const Event& event : scan.remarks) {
     const Span& span = event.evidence.span;
-    if (remark_of(event, "end/exception") == nullptr || span.source != end.source || span.first_line < first ||
-        span.first_line >= end.first_line || end.first_line - span.first_line > max_distance)
+    const bool interrupted = remark_of(event, "end/interruption") != nullptr;
+    if ((remark_of(event, "end/exception") == nullptr && !interrupted) || span.source != end.source ||
+        span.first_line < first || span.first_line >= end.first_line || end.first_line - span.first_line > max_distance)
       continue;
-    const bool interrupted = std::any_of(interruptions.begin(), interruptions.end(), [&](auto word) {
-      return event.evidence.excerpt.find(word) != std::string::npos;
-    });
     if (interrupted) return nullptr;
     if (!belongs_to_incident(scan, span)) reason = &event;
   }

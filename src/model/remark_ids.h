@@ -66,6 +66,7 @@ inline constexpr std::array remark_specs = std::to_array<RemarkSpec>({
     {"run/command", "a command line after a prompt: 1 if the prompt is a mark alone, else 0"},
     {"run/dated", "a script prints the date over the output of a program"},
     {"run/attempt", "a launcher starts the job, for the so many-th time"},
+    {"end/interruption", "the exception is an interruption by a user or the system"},
     {"end/exception", "an exception that nobody caught; equal numbers are of one kind"},
     {"end/of_group", "an exception of a group of processes, whose reason another process may have"},
     {"end/not_accepted", "the scheduler did not accept the job"},

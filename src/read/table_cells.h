@@ -41,11 +41,11 @@ class ObjectKeys {
   bool found(std::size_t key) const { return found_[key]; }
 
  private:
-  struct Key {
+  struct ObjectKey {
     std::string name;
     std::size_t parent = 0;  ///< the number of the key whose object it is in, from 1; 0 at the top
   };
-  std::vector<Key> keys_;
+  std::vector<ObjectKey> keys_;
   std::vector<bool> found_;
   std::vector<ObjectField> fields_;
   std::vector<std::size_t> numbers_;  ///< of the fields of the latest line among the keys, from 1; 0 for other fields
