@@ -386,6 +386,16 @@ bool is_guess(const Sentence& sentence, std::size_t begin, std::size_t end) {
 
 }  // namespace
 
+namespace {
+
+bool warns(const Sentence& sentence, std::span<const Token> front) {
+  return is_glog(sentence, 'w') || std::any_of(front.begin(), front.end(), [](const Token& t) {
+           return t.name == "w" || t.name.starts_with("warn");
+         });
+}
+
+}  // namespace
+
 Statement read_statement(std::string_view text) {
   Statement statement;
   const std::string english = in_english(text);
@@ -425,10 +435,8 @@ Statement read_statement(std::string_view text) {
   const bool calm = (is_glog(sentence, 'i') || words.find(Role::calm, sentence.all(), 0, front.size()).has_value()) &&
                     !words.find(Role::loud, sentence.all(), begin, end);
   // A warning about something large is not a failure.
-  const bool warns = is_glog(sentence, 'w') || std::any_of(front.begin(), front.end(), [](const Token& t) {
-                       return t.name == "w" || t.name.starts_with("warn");
-                     });
-  if (warns && trigger->weak && !statement.killed && !words.find(Role::loud, sentence.all(), begin, end))
+  if (warns(sentence, front) && trigger->weak && !statement.killed &&
+      !words.find(Role::loud, sentence.all(), begin, end))
     return statement;
   const bool shown = is_program_report(sentence, *trigger, statement);
   // "INFO … the checkpoint (92 GiB) exceeds the available RAM" compares two sizes; nothing was refused.
@@ -449,7 +457,10 @@ bool continues(std::string_view so_far, const Line& line) {
   if (text.empty() || text.starts_with("Traceback") || text.starts_with("File \"") || text.starts_with("at "))
     return false;
   const Sentence sentence(text);
-  if (find_trigger(sentence)) return false;
+  // A warning below it says how much was requested.
+  if (const auto trigger = find_trigger(sentence);
+      trigger && !(trigger->weak && warns(sentence, sentence.front(front_size(sentence, trigger->at.begin)))))
+    return false;
   const char last = so_far.back();
   if (is_digit(last) || last == ',' || last == '(' || last == ':' || last == '=') return !line.prefix.time;
   const auto amounts = parse_amounts(sentence);
