@@ -261,7 +261,8 @@ std::optional<Label> label_of(const ColumnName& name) {
   if (other || (to != words.end() && !(owned && names_owner(*to)))) return std::nullopt;
   const bool memory = std::any_of(words.begin(), words.end(), is_memory_word);
   if (!memory && (from != words.begin() || !name.unit)) return std::nullopt;
-  return read_label(std::span(from, to));
+  return read_label(
+      std::span(words).subspan(static_cast<std::size_t>(from - words.begin()), static_cast<std::size_t>(to - from)));
 }
 
 /// True for the names of nvidia-smi's query and their usual abbreviations: the memory of the whole GPU. "vram" and
