@@ -151,8 +151,8 @@ void exception(const Match& m, EventSink& sink) {
   constexpr std::array<std::string_view, 3> echoes{"got signal", "SystemExit", "CUDA error"};
   const bool echo = std::any_of(echoes.begin(), echoes.end(), [&](auto e) { return body.find(e) != body.npos; });
   if ((logged || !traced) && (echo || !is_last_line(m))) return;
-  if (is_of_group(parse_exception(body))) return sink.remark("end/of_group");
   const std::string_view name = parse_exception(body);
+  if (is_of_group(name)) return sink.remark("end/of_group");
   sink.remark("end/exception", kind_of_exception(name));
   for (const std::string_view interruption : {"KeyboardInterrupt", "CancelledError", "SystemExit"})
     if (name.ends_with(interruption)) sink.remark("end/interruption");
